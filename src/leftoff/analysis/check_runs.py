@@ -253,6 +253,11 @@ def _redirected(how: How, redirects: tuple[Redirect, ...]) -> How:
     return structs.replace(how, shown=shown, errors_hidden=hidden, merged=merged)
 
 
+def folders(command: str) -> list[str]:
+    """The paths that a command line goes to (`cd`), as it writes them."""
+    return ["".join(found) for found in _RE["folder"].findall(command)]
+
+
 class _Walk:
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -303,45 +308,37 @@ class _Walk:
         return "other"
 
     def pipeline(self, node: Pipeline, how: How) -> Tree:
-        shown, limit, failure = how.shown, how.limit, how.mentions_failure
-        dropped = how.dropped
+        limit, failure, dropped, showing = how.limit, how.mentions_failure, how.dropped, True
         filters: list[str] = []
         for item in node.items[1:]:
-            words = _words(item) if isinstance(item, Command) else []
-            name = program_of(words[0]) if words else ""
-            kind = "grep"
-            if (
-                isinstance(item, Command)
-                and _redirected(how, item.redirects).shown == "nothing"
-            ):
+            words, shown = [""], "all"
+            if isinstance(item, Command):
+                words, shown = _words(item) or words, _redirected(how, item.redirects).shown
+            name, rest = program_of(words[0]), " ".join(words[1:])
+            pattern = _left_out(name, words)
+            kind = "tail" if name in WORDS["tails"] else "rest" if pattern else "grep"
+            if shown == "nothing" or name == "wc":
                 kind = "nothing"
-            elif name in WORDS["tails"]:
-                kind = "tail"
             elif name == "head":
-                kind = "head"
-                number = re.search(r"\d+", " ".join(words[1:]))
+                kind, number = "head", re.search(r"\d+", rest)
                 limit = int(number[0][:6]) if number else 10
-            elif name == "wc":
-                kind = "nothing"
-            elif name in _GREPS and (pattern := _left_out(words)):
-                kind, dropped = "rest", (*dropped, pattern)
-            else:
-                looks = " ".join(words[1:])
-                failure = failure or bool(_RE["filters_of_failure"].search(looks))
+            elif kind == "rest":
+                dropped = (*dropped, pattern)
+            elif kind == "grep":
+                failure = failure or bool(_RE["filters_of_failure"].search(rest))
+            showing = showing and (bool(pattern) or _shows(name, rest))
             filters.append(kind)
-        for kind in ("tail", "head", "rest", "grep", "nothing"):
-            if kind in filters and shown != "nothing":
-                shown = kind
+        order = ("nothing", "grep", "rest", "head", "tail")
         how = structs.replace(
             how,
-            shown=shown,
+            shown=min((how.shown, *filters), key=(*order, "all").index),
             mentions_failure=failure,
             limit=limit,
             dropped=dropped,
-            showing=all(map(_shows, node.items[1:])),
+            showing=showing,
         )
-        rest = {"tail": "quiet", "nothing": "other"}
-        after = tuple(rest.get(kind, "grep") for kind in filters)
+        leaves = {"tail": "quiet", "nothing": "other"}
+        after = tuple(leaves.get(kind, "grep") for kind in filters)
         return "pipe", (self.statement(node.items[0], how), *after)
 
     def command(self, node: Command, how: How) -> Tree:
@@ -384,27 +381,22 @@ def _speechless(node: Statement) -> bool:
     return bool(words) and program_of(words[0]) in WORDS["speechless"]
 
 
-def _shows(node: Statement) -> bool:
+def _shows(name: str, rest: str) -> bool:
     """Whether a filter of a pipe shows some line of any output."""
-    words = _words(node) if isinstance(node, Command) else []
-    name = program_of(words[0]) if words else ""
-    if name in {"tail", "head"} and words[1:]:
-        count = _RE["shown_lines"].fullmatch(" ".join(words[1:]))
+    if name in {"tail", "head"} and rest:
+        count = _RE["shown_lines"].fullmatch(rest)
         return count is not None and int(count[1]) >= _MIN_SHOWN
-    return name in {"tail", "head", "cat", "tee"} or name in _GREPS and bool(_left_out(words))
+    return name in {"tail", "head", "cat", "tee"}
 
 
-def _left_out(words: list[str]) -> str:
-    """The pattern of the lines that `grep -v` leaves out, "" where it is not that plain."""
+def _left_out(name: str, words: list[str]) -> str:
+    """The pattern of the lines that `grep -v` leaves out, "" where it is not that plain: of
+    filters it alone can leave lines out and show whatever else comes."""
     options = "".join(word[1:] for word in words[1:] if word[:1] == "-")
     patterns = [word for word in words[1:] if word[:1] != "-"]
     if "v" not in options or not set(options) <= set("vEeiaF") or len(patterns) != 1:
         return ""
-    return patterns[0].replace("\\|", "|")
-
-
-# Of filters these alone can leave lines out and show whatever else comes (`-v`).
-_GREPS = frozenset({"grep", "egrep"})
+    return patterns[0].replace("\\|", "|") if name in {"grep", "egrep"} else ""
 
 
 def _words(node: Command, most: int | None = None) -> list[str]:

@@ -38,6 +38,7 @@ from leftoff.analysis.check_lines import (
 )
 from leftoff.analysis.check_runs import (
     Line,
+    folders,
     implied,
     never_ran,
     numbers_of,
@@ -63,8 +64,6 @@ _TIMED_OUT = 124  # of `timeout`
 # of one that ended.
 _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:exit\w*|code)\W{1,3}\d", re.IGNORECASE)
-
-_GO_TO = re.compile(r"\bcd\s+(?:/d\s+)?[\"']?([^\s\"';&|]+)")
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -395,7 +394,7 @@ class _Judge:
 
 def _folder(ran: Ran, root: str) -> str:
     """The folder that a command line went to last."""
-    return absolute([".", *_GO_TO.findall(ran.command)][-1], absolute(ran.cwd, root) or root)
+    return absolute([".", *folders(ran.command)][-1], absolute(ran.cwd, root) or root)
 
 
 def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from leftoff import lazy_re as re
-from leftoff.analysis.check_runs import own_command
+from leftoff.analysis.check_runs import folders, own_command
 from leftoff.model import Ref
 from leftoff.summary import Check
 from leftoff.tables import table
@@ -102,8 +102,8 @@ def folder_of(check: Check) -> str:
     >>> folder_of(Check("test", "pytest", "cd $ROOT && pytest", "passed", Ref()))
     ''"""
     start = check.command.find(command_of(check))
-    found = _RE["folder"].findall(check.command[:start] if start >= 0 else check.command)
-    path = "".join(found[-1]).replace("\\", "/").rstrip("/") if found else ""
+    found = folders(check.command[:start] if start >= 0 else check.command)
+    path = ["", *found][-1].replace("\\", "/").rstrip("/")
     return "" if "$" in path else _RE["upwards"].sub("", path)
 
 
