@@ -1,5 +1,6 @@
 """Retention: which stored documents may be removed, by number and by age; pinned ones never."""
 
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -47,6 +48,7 @@ def prune(
     now: float,
     dry_run: bool = False,
     spare: str = "",
+    finished: Callable[[Entry], bool] | None = None,
 ) -> Pruned:
     """Removes the documents of a kind that a retention rule allows to remove. A document that
     is saved or pinned meanwhile stays, as does one that is damaged or too new. `StateError`
@@ -56,24 +58,21 @@ def prune(
         now: in seconds since 1970.
         dry_run: remove nothing; return what would be removed.
         spare: id of a document that always stays: after the clock was set back, the one just
-            saved may look like the oldest."""
+            saved may look like the oldest.
+        finished: which documents are removed whatever the rule says."""
     removed: list[Entry] = []
     retained: list[Entry] = []
     for rank, entry in enumerate(store.list(kind)):
         removable = entry.readable and not entry.pinned and entry.id != spare
-        if removable and retention.allows(rank, now - entry.saved):
-            if dry_run or drop(store, kind, entry):
-                removed.append(entry)
-                continue
-        retained.append(entry)
+        due = removable and retention.allows(rank, now - entry.saved)
+        due = due or removable and finished is not None and finished(entry)
+        if due and not dry_run:
+            if isinstance(store, PrunableStore):
+                due = store.drop(kind, entry)
+            else:
+                due = store.delete(kind, entry.id)
+        (removed if due else retained).append(entry)
     return Pruned(tuple(removed), tuple(retained))
-
-
-def drop(store: Store, kind: str, entry: Entry) -> bool:
-    """Removes a document, if possible only if it is still the one of that entry."""
-    if isinstance(store, PrunableStore):
-        return store.drop(kind, entry)
-    return store.delete(kind, entry.id)
 
 
 def pin(store: Store, kind: str, id: str, pinned: bool = True) -> bool:  # noqa: FBT002 - reads well

@@ -46,7 +46,7 @@ from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore, stores_for
 from leftoff.stores.locked_file import state_errors
 from leftoff.stores.protocol import Entry, Store, list_together, load_first
-from leftoff.stores.retention import drop
+from leftoff.stores.retention import Retention, prune
 from leftoff.workspace import inspect_workspace
 
 KIND = "resume_state"
@@ -364,22 +364,19 @@ class FileResumeStateManager:
         """As `cleanup_old_resume_files`, with the ids; `dry_run` removes nothing."""
         days = self.settings.resume.retention_days if retention_days is None else retention_days
         now = self._clock()
-        oldest = now.timestamp() - days * 86_400
-        removed: list[str] = []
-        remaining = 0
-        for entry in self.store.list(KIND):
-            old = entry.saved < oldest or self._available(entry).completed
-            removable = old and entry.readable and not entry.pinned
-            if removable and not dry_run:
-                with self._lock:
-                    self._workflows.pop(entry.id, None)
-                removable = drop(self.store, KIND, entry)
-            if removable:
-                removed.append(entry.id)
-            else:
-                remaining += 1
-        result = Cleaned(tuple(sorted(removed)), remaining)
+        done = prune(
+            self.store,
+            KIND,
+            Retention(days=days),
+            now=now.timestamp(),
+            dry_run=dry_run,
+            finished=lambda entry: self._available(entry).completed,
+        )
+        result = Cleaned(tuple(sorted(entry.id for entry in done.removed)), len(done.kept))
         if not dry_run:
+            with self._lock:
+                for identity in result.removed:
+                    self._workflows.pop(identity, None)
             self._write_cleanup_metadata(result, now)
         return result
 
