@@ -26,6 +26,10 @@ _PERHAPS = (
 )
 # Calls that join their arguments.
 _TEXTS = frozenset("Path pathlib.Path str PurePath os.fspath os.path.join".split())
+# How a script changes a database.
+_CHANGES_DATABASE = re.compile(
+    r"(?i)\b(?:create|insert|update|delete|drop|alter|vacuum|replace)\s+\w|\.commit\(|_sql\("
+)
 _MUTATORS = frozenset("append extend insert pop remove clear add sort".split())
 
 
@@ -137,7 +141,8 @@ class _PythonReader:
         """Code that may never run, or often."""
         steps, values, self.steps, self.values = self.steps, self.values, [], {}
         self.block(body)
-        if any(step[0] not in ("read", "mkdir", "maybe", "surely") for step in self.steps):
+        looks = ("read", "database", "mkdir", "maybe", "surely")
+        if any(step[0] not in looks for step in self.steps):
             self.partial = True
         verbs = [step[0] for step in self.steps]
         ended = self.ended or verbs.count("maybe") > verbs.count("surely")
@@ -156,7 +161,7 @@ class _PythonReader:
                 shown = shown or self.printed(part)
                 self.block([part])
             ended, self.ended = ended or self.ended, False
-            if any(step[0] != "read" for step in self.steps[start:]):
+            if any(step[0] not in ("read", "database") for step in self.steps[start:]):
                 self.steps.insert(start, ("maybe", shown, ""))
                 self.steps.append(("surely", "", ""))
         self.forget(item)
@@ -257,23 +262,28 @@ class _PythonReader:
             failure = node.args and ast.unparse(node.args[0]) not in ("0", "None")
             self.ended = self.ended or not failure
         elif verb == "open":
-            self._open(first, node, 1)
+            self._open(self.value(_argument(node, 0, "file")), _argument(node, 1, "mode"))
+        elif verb == "read" and _argument(node, 9, "inplace") is not None:
+            self.partial = True
         elif verb == "stop":  # names are of another directory from here on
             self.partial = self.ended = True
         elif verb == "partial":
             self.partial = True
+        elif verb == "database":
+            self.add("append" if _CHANGES_DATABASE.search(self.code) else verb, first)
         elif verb == "shell":
             elsewhere = any(keyword.arg == "cwd" for keyword in node.keywords)
-            if isinstance(first, list):
-                first = shlex.join(part if isinstance(part, str) else UNKNOWN for part in first)
-            self.add("shell", None if elsewhere else first)
+            if isinstance(first, list) and first and not elsewhere:
+                words = [part if isinstance(part, str) else UNKNOWN for part in first]
+                self.steps.append(("program", shlex.join(words), ""))
+            else:
+                self.add("shell", None if elsewhere else first)
         else:
             self.add(verb, first, second if verb.startswith(("move", "copy")) else "")
 
-    def _open(self, path: Value, node: ast.Call, at: int) -> None:
-        mode = self.value(node.args[at]) if len(node.args) > at else "r"
-        named = any(keyword.arg in ("mode", "file") for keyword in node.keywords)
-        if named or not isinstance(mode, str):
+    def _open(self, path: Value, given: ast.expr | None) -> None:
+        mode = self.value(given) if given is not None else "r"
+        if not isinstance(mode, str):
             self.partial = True
         # With the compression of a tar file, too: `r:gz`, `w|bz2`.
         elif re.fullmatch(r"[rwax+bt]+(?:[:|][\w*]*)?", mode) is not None:  # else no file
@@ -289,11 +299,20 @@ class _PythonReader:
         # `path.replace(target)`, as against `text.replace("a", "b")`.
         elif verb == "move":
             self.partial = self.partial or len(node.args) == 1 and not node.keywords
+        # `gzip.open(path)` of a module that was imported, or `path.open()`.
+        elif verb == "open" and isinstance(func.value, ast.Name) and func.value.id in self.modules:
+            self._open(self.value(_argument(node, 0, "")), _argument(node, 1, "mode"))
         elif verb == "open":
-            self._open(self.value(func.value), node, 0)
+            self._open(self.value(func.value), _argument(node, 0, "mode"))
         elif verb is not None:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if missing else verb, self.value(func.value))
+
+
+def _argument(node: ast.Call, at: int, name: str) -> ast.expr | None:
+    """What a call gives as an argument, by its place or its name."""
+    named = (keyword.value for keyword in node.keywords if keyword.arg == name)
+    return node.args[at] if len(node.args) > at else next(named, None)
 
 
 def _folder(path: Value) -> Value:

@@ -1,5 +1,6 @@
 """Script interpreters, inline scripts and patches: ``python -c``, ``node -e``, ``patch``."""
 
+import shlex
 from collections.abc import Callable
 
 from leftoff import lazy_re as re
@@ -93,9 +94,15 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
     return None
 
 
+def _look_at_database(walk: Walk, field: str, tool: str) -> None:
+    """A database that is not there is made, though nothing is put into it."""
+    (ops.write if walk.kind(field) == "absent" else ops.read)(walk, field, tool)
+
+
 # What a step does, given the walk, its paths and the program.
 _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "read": lambda w, a, _b, tool: ops.read(w, a, tool),
+    "database": lambda w, a, _b, tool: _look_at_database(w, a, tool),
     "write": lambda w, a, _b, tool: ops.write(w, a, tool),
     "append": lambda w, a, _b, tool: ops.write(w, a, tool, guess_append=True),
     "modify": lambda w, a, _b, tool: ops.modify(w, a, tool),
@@ -113,6 +120,7 @@ _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "copy_tree": lambda w, a, b, _tool: ops.transfer(w, a, b, move=False, recursive=True),
     "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
     "shell": lambda w, a, _b, _tool: run_text(w, a),
+    "program": lambda w, a, _b, _tool: interpreter.call(w, shlex.split(a), None),
 }
 
 
@@ -126,7 +134,7 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
     uncertainty = walk.uncertainty
     if walk.expected_status is False:
         # The script failed somewhere: how many of its steps were done is not known.
-        harmless = all(step[0] in ("read", "mkdir") for step in found.steps)
+        harmless = all(step[0] in ("read", "database", "mkdir") for step in found.steps)
         walk.uncertainty = 1 if harmless else 2
         walk.expected_status = None
         status = False
@@ -155,7 +163,7 @@ def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     if any(word in text for word in changes):
         ops.write(walk, args.operands[0], guess_append=True)
     elif text.strip():
-        ops.read(walk, args.operands[0])
+        _look_at_database(walk, args.operands[0], args.name)
     return None
 
 
