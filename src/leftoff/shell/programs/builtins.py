@@ -8,30 +8,40 @@ from leftoff.shell.commands import Invocation
 from leftoff.shell.state import Status, Walk, both_succeed
 
 
+# Where ``cd -`` and ``popd`` lead: no names of variables, so that no word expands to them.
+_LAST, _PUSHED = "cd -", "pushd"
+
+
 def _run_cd(walk: Walk, args: Invocation) -> Status:
-    """``cd``; where ``cd -``, ``pushd`` and ``popd`` lead is not followed."""
+    """``cd``, ``pushd`` and ``popd``, but with a number."""
     walk.stdout = ""
     target = args.operands[0] if args.operands else walk.home or "~"
+    pushed = walk.variables.get(_PUSHED, "").splitlines()
     if len(args.operands) > 1:
         return False
-    path = walk.resolved(target) if args.name in ("cd", "chdir") and target != "-" else None
-    if path is None:
-        walk.cwd = None
-        return None
+    if args.name == "popd":
+        path = pushed.pop() if pushed and not args.words else None
+    elif target == "-":
+        path = walk.variables.get(_LAST)
+    else:
+        swaps = args.name == "pushd" and (not args.operands or target[0] == "+")
+        path = None if swaps else walk.resolved(target)
+    path = None if path == UNKNOWN else path
     # A `cd` that fails leaves the directory as it was. One that is shown to succeed found a
     # directory that something made unseen, or a link to one that is not followed.
-    kind = walk.state.kind(path)
+    kind = "unknown" if path is None else walk.state.kind(path)
     missing = kind in ("absent", "file") and walk.expected_status is not True
-    if missing or walk.expected_status is False or walk.reports_error(args.name, target):
+    failed = walk.expected_status is False and path is not None
+    if missing or failed or walk.reports_error(args.name, target):
         return False
-    if kind == "file":
-        walk.cwd = None
-        return True
-    walk.cwd = path
+    before, walk.cwd = walk.cwd or UNKNOWN, None if kind == "file" else path
+    walk.variables[_LAST] = before
+    if args.name != "cd":
+        walk.variables[_PUSHED] = "\n".join([*pushed, before] if args.name == "pushd" else pushed)
     # That it worked shows that there is such a directory.
-    if walk.uncertainty == 0:
-        walk.state.put_directory(path)
-    return True if kind == "directory" else None
+    if walk.uncertainty == 0 and walk.cwd is not None:
+        walk.state.put_directory(walk.cwd)
+    return True if kind in ("file", "directory") else None
 
 
 def _run_cat(walk: Walk, args: Invocation) -> Status:
