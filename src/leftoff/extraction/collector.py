@@ -533,6 +533,7 @@ _FILE_WORDS = (
     "patching ",
     "Wrote to ",
     " bytes)",
+    " saved [",
     "introduced new syntax error",
 )
 

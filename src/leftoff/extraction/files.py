@@ -58,6 +58,9 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
         if found or call.kind == verb:
             return found
         verb = call.kind  # a difference that names no file, as exports show it
+    old = argument(call, "old") if verb == "edit" else None
+    if old and old == argument(call, "new"):
+        return []  # the file stays as it is, whatever the tool says
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
     unnamed = [""] if verb != "read" else []
