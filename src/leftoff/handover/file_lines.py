@@ -41,7 +41,7 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     its place: something else may have made the file again since."""
     counted = file.added is not None
     notes = [] if file.action == "modified" and counted else [change_of(file)]
-    folder, _, was = file.renamed_from.rpartition("/")
+    folder, _, was = file.renamed_from.rstrip("/").rpartition("/")
     if was and was != _base(file.path):
         notes.append(f"was {brief(was, 120)}")
     elif file.renamed_from:

@@ -334,7 +334,8 @@ class Effects:
     def __init__(self, state: FileState) -> None:
         self.state = state
         self._changes: dict[str, _PathChange] = {}
-        self._unknowns: dict[tuple[str | None, Action, str, bool], Certainty] = {}
+        # Path, action, tool, whether it is a pattern, former path.
+        self._unknowns: dict[tuple[str | None, Action, str, bool, str | None], Certainty] = {}
         self._contents: dict[str, object] = {}
 
     def content(self, path: str) -> object:
@@ -442,10 +443,11 @@ class Effects:
         action: Action = "unknown",
         certainty: Certainty = "unknown",
         pattern: bool = False,
+        renamed_from: str | None = None,
     ) -> None:
         """Record that a program changed, or may have changed, files whose paths are not
         known."""
-        self._unknowns.setdefault((path, action, tool, pattern), certainty)
+        self._unknowns.setdefault((path, action, tool, pattern, renamed_from), certainty)
 
     def doubt(self, *, restored: bool = True, only: str | None = None) -> None:
         """Record that what was written and deleted so far may have been undone, of `only` one
@@ -480,13 +482,10 @@ class Effects:
         for key in sorted(
             self._unknowns, key=lambda item: (item[0] or "\uffff", item[1], item[2])
         ):
-            lost_path, action, tool, pattern = key
+            lost_path, action, tool, pattern, former = key
             shown = lost_path if lost_path is None else _display_path(lost_path)
-            out.append(
-                FileEffect(
-                    shown, action, self._unknowns[key], tool, named=True, pattern=pattern
-                )
-            )
+            certainty = self._unknowns[key]
+            out.append(FileEffect(shown, action, certainty, tool, former, pattern=pattern))
         return out
 
     def _net_effect(self, path: str, change: _PathChange) -> FileEffect | None:

@@ -296,7 +296,11 @@ def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
         if move:
             walk.effects.unknown(walk.tool, old + "/", action="deleted", certainty="likely")
         walk.effects.unknown(
-            walk.tool, new.rstrip("/") + "/", action="created", certainty="likely"
+            walk.tool,
+            new.rstrip("/") + "/",
+            action="created",
+            certainty="likely",
+            renamed_from=old + "/" if move else None,
         )
     if move:
         walk.state.remove(old)

@@ -178,8 +178,11 @@ def _tracks(events: Iterable[FileEvent]) -> dict[str, _Track]:
             while slash and above + slash not in folders:
                 folders.add(above + slash)
                 above, slash, _ = above.rpartition("/")
-            if event.action != "created" and _in_new_folder(tracks, event.path):
+            folder = _new_folder(tracks, event.path) if event.action != "created" else ""
+            if folder:
                 track.existed = False
+                former = tracks[folder].origin
+                track.origin = former and former + event.path[len(folder) :]
         _note(track, event)
         if event.renamed_from and event.action == "created" and event.certainty != "unknown":
             _rename(track, event, tracks.get(event.renamed_from))
@@ -340,16 +343,16 @@ def _files_in(ordered: Sequence[str], folder: str) -> list[str]:
     return [p for p in ordered[bisect_left(ordered, folder) : end] if p[-1] != "/"]
 
 
-def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
-    """Whether a path lies in a directory that was made, such as a copy of another one."""
-    if path[-1:] == "/":
-        path = path[:-1]
+def _new_folder(tracks: dict[str, _Track], path: str) -> str:
+    """The directory in which a path lies and that was made, such as a copy of another one; ""
+    for none."""
+    path = path.removesuffix("/")
     while "/" in path:
         path = path.rpartition("/")[0]
         above = tracks.get(path + "/")
         if above is not None and above.changed and above.existed is False and above.exists:
-            return True
-    return False
+            return path + "/"
+    return ""
 
 
 def _among_new(tracks: dict[str, _Track], ordered: Sequence[str], path: str) -> bool:

@@ -498,13 +498,12 @@ class Tracker:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
         if effect.action == "read" and not effect.named:
             return  # found by recursion or a pattern, or run: the agent did not look at it
-        path = effect.path or ""
-        below = path.endswith("/")
-        if path[0] != "/" or (call.cwd or self.drive)[1:2] == ":" or path[:9] == "/private/":
-            path = self.resolve_path(absolute(path, call.cwd)) + ("/" if below else "")
+        path, source = (
+            self._absolute(p or "", call) for p in (effect.path, effect.renamed_from)
+        )
         if path in named:
             return
-        certainty, source = effect.certainty, effect.renamed_from
+        certainty = effect.certainty
         if effect.action == "deleted" and effect.tool != "git" and self._may_be_own(path):
             certainty = "unknown"
         restored = False
@@ -522,10 +521,17 @@ class Tracker:
             path,
             effect.action,
             certainty,
-            source=self.resolve_path(absolute(source, call.cwd)) if source else "",
+            source=source,
             tool=effect.tool,
             restored=restored,
         )
+
+    def _absolute(self, path: str, call: _CallSite) -> str:
+        """A path of an effect; "/" at its end stays."""
+        plain = path[:1] == "/" and path[:9] != "/private/"
+        if not path or plain and (call.cwd or self.drive)[1:2] != ":":
+            return path
+        return self.resolve_path(absolute(path, call.cwd)) + "/" * path.endswith("/")
 
     def _may_be_own(self, path: str) -> bool:
         """Whether a removed path may be what a program of this session made: such programs ran,

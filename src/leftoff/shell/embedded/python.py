@@ -300,7 +300,11 @@ class _PythonReader:
         elif verb == "move":
             self.partial = self.partial or len(node.args) == 1 and not node.keywords
         # `gzip.open(path)` of a module that was imported, or `path.open()`.
-        elif verb == "open" and isinstance(func.value, ast.Name) and func.value.id in self.modules:
+        elif (
+            verb == "open"
+            and isinstance(func.value, ast.Name)
+            and func.value.id in self.modules
+        ):
             self._open(self.value(_argument(node, 0, "")), _argument(node, 1, "mode"))
         elif verb == "open":
             self._open(self.value(func.value), _argument(node, 0, "mode"))

@@ -7,7 +7,6 @@ from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.state import Status, Walk, both_succeed
 
-
 # Where ``cd -`` and ``popd`` lead: no names of variables, so that no word expands to them.
 _LAST, _PUSHED = "cd -", "pushd"
 
@@ -37,7 +36,9 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     before, walk.cwd = walk.cwd or UNKNOWN, None if kind == "file" else path
     walk.variables[_LAST] = before
     if args.name != "cd":
-        walk.variables[_PUSHED] = "\n".join([*pushed, before] if args.name == "pushd" else pushed)
+        walk.variables[_PUSHED] = "\n".join(
+            [*pushed, before] if args.name == "pushd" else pushed
+        )
     # That it worked shows that there is such a directory.
     if walk.uncertainty == 0 and walk.cwd is not None:
         walk.state.put_directory(walk.cwd)
