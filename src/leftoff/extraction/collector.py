@@ -525,7 +525,9 @@ _EMPTY: dict[Any, Any] = {}
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
 
 _FILE_WORDS = (
-    "No such file",
+    "o such file",
+    "o matches found",
+    "not permitted",
     "annot ",
     "can't ",
     "not found",

@@ -60,6 +60,7 @@ from typing import Any
 
 from leftoff.shell import ast, expansion, redirections
 from leftoff.shell.commands import program_rules
+from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status, Walk
 
 # Nested statements and calls; chosen by hand, not measured.
@@ -305,7 +306,13 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
             walk.variables[name] = text
     saved = walk.stderr_hidden, walk.stdin, walk.captured
     status: Status = False
-    if redirections.redirect(walk, node.redirects):
+    unmatched = any(
+        walk.reports_error(shell, unmark_patterns(word))
+        for word in words
+        for shell in ("zsh", "(eval)")
+        if not ast.PATTERN_MARKS.isdisjoint(word)
+    )
+    if not unmatched and redirections.redirect(walk, node.redirects):
         status = call(walk, words, expected_status) if words else expected_status
         redirections.store_stdout(walk, node.redirects)
     walk.stderr_hidden, walk.stdin, walk.captured = saved

@@ -8,7 +8,7 @@ from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import join, parent_of
 from leftoff.shell.quoting import unmark_patterns
-from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import REFUSED, Status, Walk
 
 # Streams, devices, databases in memory, addresses of databases and of the web.
 _NO_FILE = re.compile(
@@ -41,7 +41,8 @@ def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True)
         record_unknown(walk, field, "read", tool)
         return None
     kind = walk.state.kind(path)
-    blamed = walk.reports_error(tool, field) or (tool == "<" and walk.reports_error(">", field))
+    tools = (tool, REFUSED, ">") if tool == "<" else (tool, REFUSED)
+    blamed = any(walk.reports_error(one, field) for one in tools)
     succeeded = walk.expected_status is True and not blamed
     if kind == "absent" and succeeded and not walk.effects.knows(path):
         walk.state.put(path)  # something that is not seen made it again before

@@ -4,7 +4,7 @@ from leftoff.shell import expansion
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN, Document, Redirect
 from leftoff.shell.paths import join
-from leftoff.shell.state import MAX_TEXT, Walk
+from leftoff.shell.state import MAX_TEXT, REFUSED, Walk
 
 
 def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
@@ -36,7 +36,8 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
         if name.startswith("/dev/") or name.lower() == "nul" and not posix:
             continue
         append = operator in (">>", "&>>")
-        if walk.reports_error(">", name) and ops.write_blocked(walk, name) is not False:
+        missing = walk.reports_error(">", name) and ops.write_blocked(walk, name) is not False
+        if missing or walk.reports_error(REFUSED, name):
             return False
         where = walk.path(name) or ""
         # `ops.write` forgets the text of a file.

@@ -17,18 +17,23 @@ Status: TypeAlias = bool | None
 UNRESOLVED = ast.PATTERN_MARKS | {ast.UNKNOWN}
 # Longest text, in characters, whose value is tracked; chosen by hand, not measured.
 MAX_TEXT = 65_536
-NOT_FOUND = ("command not found", "not found", "No such file or directory", "Permission denied")
+NOT_FOUND = {"command not found", "not found", "No such file or directory", "Permission denied"}
+NOT_FOUND |= set(map(str.lower, NOT_FOUND))  # as zsh says it
 # Statements interpreted in one command; chosen by hand, not measured.
 _MAX_STEPS = 4_000
 # As GNU and BSD programs, git and patch word their errors, in small letters.
 _ERROR_WORDS = tuple(
     "no such file|cannot |can't |permission denied|not found|is a directory|"
     "not a directory|file exists|omitting directory|missing |error|fatal|"
-    "are the same file|invalid|unrecognized|unable|failed|does not exist|read-only|"
-    "unknown|directory not empty|not removed|illegal|already exists|did not match|"
+    "not permitted|are the same file|invalid|unrecognized|unable|failed|does not exist|"
+    "read-only|unknown|directory not empty|not removed|illegal|already exists|did not match|"
     "did not apply|doesn't match|no match|cannot overwrite|usage:|unexpected|"
     "needs |not a git".split("|")
 )
+# What is said of a file that is there, or that could be made there.
+_REFUSALS = ("permission denied", "not permitted", "is a directory", "read-only")
+# As whose error a shell's own is recorded that could not open the target of a redirection.
+REFUSED = "> refused"
 # What PowerShell calls the commands that it names as a Unix shell does.
 _CMDLETS = {"Copy-Item": "cp", "Move-Item": "mv", "Remove-Item": "rm", "New-Item": "mkdir"}
 
@@ -133,20 +138,34 @@ class Walk(Struct, kw_only=True):
                     continue
                 lowered = rest.lower()
                 if head in _CMDLETS:  # which of several files it did is not printed
-                    self._errors.append((_CMDLETS[head], NOT_FOUND[0]))
+                    self._errors.append((_CMDLETS[head], "command not found"))
                 if not any(word in lowered for word in _ERROR_WORDS):
                     continue
                 program = head.rpartition("/")[2]
+                refused = any(word in lowered for word in _REFUSALS)
+                shell, *places = program.split(":")
+                # zsh names a program, or what it could not open, last: `zsh:cd:1: not a
+                # directory: a.txt`.
+                if shell in ("zsh", "(eval)"):
+                    message, _, named = rest.rpartition(": ")
+                    builtin = "".join(place for place in places if not place.isdecimal())
+                    if builtin or message == "no matches found":  # of a pattern: nothing runs
+                        program, rest = builtin or shell, f"{named}: {message}"
+                    else:
+                        tool = REFUSED if refused else ">"
+                        self._errors.append((tool, f"{named}: {message}"))
+                        program, rest = named.rpartition("/")[2], message
                 # Git begins its messages with the word alone.
                 if program in ("fatal", "error"):
                     program = "git"
-                if program in ("bash", "sh", "zsh", "dash", "-bash"):
+                if program in ("bash", "sh", "dash", "-bash"):
                     if rest.startswith("line "):
                         rest = rest.partition(": ")[2]
                     program, _, rest = rest.partition(": ")
                     # A redirection that failed: the shell names its target alone.
                     if program not in ("cd", "pushd", "source"):
-                        self._errors.append((">", f"{program}: {rest}"))
+                        tool = REFUSED if refused else ">"
+                        self._errors.append((tool, f"{program}: {rest}"))
                     program = program.rpartition("/")[2]
                 elif " " in program:
                     program = program.partition(" ")[0]
@@ -159,8 +178,8 @@ class Walk(Struct, kw_only=True):
         if self.stderr_hidden or not output:
             return False
         if self._errors is None:  # most output names no program: skip splitting into lines
-            if tool == ">":
-                if "sh: " not in output:
+            if tool in (">", REFUSED):
+                if "sh:" not in output and "(eval):" not in output:
                     return False
             elif tool != "git":
                 if tool not in output and "-Item: " not in output:

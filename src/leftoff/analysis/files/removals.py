@@ -1,4 +1,4 @@
-"""Removals and reads that only the words of a command or its output show."""
+"""Removals and reads that only the words of a command show."""
 
 from leftoff import lazy_re as re
 from leftoff.tables import table
@@ -32,8 +32,3 @@ def named_in_powershell(command: str, did: str) -> list[str]:
             if text and not set("$*?`@") & set(text):
                 found.append(text)
     return found
-
-
-def refused_paths(output: str) -> list[str]:
-    """The files that a shell could not open for a redirection, as its output names them."""
-    return [match[1].strip() for match in _RE["refused"].finditer(output)]

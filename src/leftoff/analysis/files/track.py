@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange, display_names
-from leftoff.analysis.files.removals import named_in_powershell, refused_paths
+from leftoff.analysis.files.removals import named_in_powershell
 from leftoff.extraction.evidence import (
     Applied,
     Asked,
@@ -410,9 +410,6 @@ class Tracker:
             seen = observe(script, outcome=result)
             self.record_listing(act, cwd, seen)
         effects = resolve(script, outcome=result, known=self.known, seen=seen)
-        if outcome is not None and outcome.output:
-            refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
-            effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]
         if "--cached" in command and ("git", "rm") in script.programs:
             self.untracked = True
         if _POWERSHELL.search(command) and not denied:
