@@ -132,6 +132,8 @@ class BatchProgress:
 
     def planned(self, report: Report, todo: int, size: int) -> None:
         self._todo = todo
+        if not todo:
+            return
         self._bar = click.progressbar(
             length=max(1, size),
             label=f"0 of {todo:,}",

@@ -167,10 +167,15 @@ def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
 def _cost_lines(cost: Mapping[str, Any]) -> list[str]:
     # A range where the recording does not say how long the cache was written for.
     if cost["usd"] is not None:
+        if cost["usd_at_most"] < 0.005:  # `$0.00` would be false
+            return ["  less than $0.01 at list prices"]
         least, most = (f"${cost[key]:,.2f}" for key in ("usd", "usd_at_most"))
         return [f"  {least}{'' if least == most else f' to {most}'} at list prices"]
     names = ", ".join(clean(name) or "?" for name in cost["unpriced"])
-    return [f"  cost unknown: no price is known for {names}"] if names else []
+    # Of a model in the table the price of some tokens may be missing, such as of the cache.
+    return (
+        [f"  cost unknown: the table has no price for all tokens of {names}"] if names else []
+    )
 
 
 _USAGE_FIELDS = ("input", "output", "cache_read", "cache_write", "reasoning", "total")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
 from itertools import takewhile
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import msgspec
@@ -582,5 +582,8 @@ def place_of(path: str, environ: Mapping[str, str]) -> str:
 
 
 def folder_of(project: str | None) -> str:
-    """The absolute path of a project's directory, as a person types it; "" for any."""
+    """The absolute path of a project's directory, as a person types it; "" for any. One of
+    Windows stays, also where the recordings are read elsewhere."""
+    if project and PureWindowsPath(project).drive:
+        return project
     return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111

@@ -119,8 +119,10 @@ def _regular(path: str | os.PathLike[str], buffering: int) -> BinaryIO:
     if not os.fspath(path):
         raise SourceError(NO_NAME)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as its user spells it
-            raise SourceError(f"{path}: not a regular file")
+        mode = os.stat(path).st_mode  # noqa: PTH116 - as its user spells it
+        if not stat.S_ISREG(mode):
+            hint = "; pass it on standard input, as -" if stat.S_ISFIFO(mode) else ""
+            raise SourceError(f"{path}: not a regular file{hint}")
         return open(path, "rb", buffering)  # noqa: PTH123
     except OSError as error:
         raise SourceError(f"{path}: {_why(error)}") from error
@@ -158,11 +160,13 @@ def _opened(path: str, size: int) -> Iterator[IO[bytes]]:
 def _about_directory(path: str) -> str:
     try:
         with os.scandir(path) as entries:
-            held = sorted(e.name for e in entries if e.name.endswith(_ENDINGS) and e.is_file())
+            kinds = [(e.name, e.is_file(), e.is_dir()) for e in entries]
     except OSError as error:
         return f"is a directory that cannot be read ({_why(error)})"
+    held = sorted(name for name, file, _ in kinds if file and name.endswith(_ENDINGS))
     if not held:
-        return "is a directory with no session in it"
+        below = "; name a file in one of its folders" * any(folder for *_, folder in kinds)
+        return f"is a directory with no session in it{below}"
     named = ", ".join(held[:MAX_NAMED])
     more = f" and {len(held) - MAX_NAMED} more" if len(held) > MAX_NAMED else ""
     files = "one file that may be a recording" if len(held) == 1 else f"{len(held)} recordings"
