@@ -352,9 +352,10 @@ class LineReader(ABC):
         kinds = sorted(
             detail for code, detail in self.issues if code == "unknown_kind" and detail
         )
+        named = f" ({', '.join(kinds[:8])})" if kinds else ""
         what = (
-            f"{unknown} of {total} lines are of kinds that leftoff does not know "
-            f"({', '.join(kinds[:8])}); recorded by version {version or 'unknown'}"
+            f"{unknown} of {total} lines are of kinds that leftoff does not know{named}; "
+            f"recorded by version {version or 'unknown'}"
         )
         self.issues["drift", ""] = Issue("drift", "error", what, unknown)
 

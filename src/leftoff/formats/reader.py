@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from leftoff import codec
+from leftoff import lazy_re as re
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
 from leftoff.formats.lenient_json import Fields, dicts_of, items_of
@@ -443,11 +444,17 @@ def detect(sample: Sample) -> Format | None:
     return None
 
 
+# How an object or a list of objects begins, in prose hardly anything.
+_JSON = re.compile(rb'\s*(\{\s*"|\[\s*\{)')
+
+
 def unrecognised(sample: Sample, where: str, skipped: int = 0) -> FormatError:
     """The error for a recording that no format claims; `skipped`: lines that were too long."""
     if not sample.data.strip():
         long = f"nothing but lines of more than {codec.MAX_LINE >> 20} MiB, which are skipped"
         return FormatError(f"{where}: {long if skipped else 'empty, no message in it'}")
+    if _JSON.match(sample.data) and sample.document is None and not sample.lines:
+        return FormatError(f"{where}: JSON that is cut off or damaged, and no JSON lines")
     looks = "binary data" if sample.binary else "no transcript in a known format"
     return FormatError(
         f"{where}: {looks}; tried all {len(formats.names())}: `leftoff plugins` lists them; "

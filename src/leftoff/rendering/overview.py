@@ -230,7 +230,10 @@ def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[st
 def notes(summary: SafeSummary) -> list[str]:
     """What a reader should know of the recording itself: faults, and secrets replaced."""
     found = [
-        f"{number(i.count)} × {flat(i.what)}" for i in summary.issues if i.severity != "info"
+        # "62 of 121 lines are of kinds ..." says itself how many.
+        flat(i.what) if i.code == "drift" else f"{number(i.count)} × {flat(i.what)}"
+        for i in summary.issues
+        if i.severity != "info"
     ]
     secrets = sum(summary.stats.redactions.values())
     return found + ([f"{plural(secrets, 'secret')} redacted"] if secrets else [])
