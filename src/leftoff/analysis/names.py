@@ -106,8 +106,8 @@ class NameFinder:
         for word in filter(_SIGN.search, new):
             if names := self.normalised(_names_in(word)):
                 self._names[word] = tuple(names)
-        known, names_of = self._names.keys(), self._names.__getitem__
-        return [set().union(*map(names_of, known & several)) for several in words]
+        known = self._names.get
+        return [set().union(*filter(None, map(known, several))) for several in words]
 
     def normalised(self, names: Iterable[str]) -> set[str]:
         """The names without those of no use, paths relative to `cwd`."""
