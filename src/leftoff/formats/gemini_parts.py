@@ -18,6 +18,8 @@ _FILES_FROM = "--- Content from referenced files ---"
 _FILES_TO = "--- End of content ---"
 # How a call ended, in the words of the clients; "cancelled" is told apart by `result_of`.
 STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
+# Fields of a part that say something of what else is in it.
+_BESIDE = frozenset({"thought", "thoughtSignature", "videoMetadata"})
 # How the summary of a compressed conversation begins.
 SNAPSHOT = "<state_snapshot>"
 
@@ -58,6 +60,8 @@ class GeminiPartsReader(ItemReader):
                 status = "ok" if output.get("outcome") == "OUTCOME_OK" else "error"
                 call = self.answered("", "code_execution")
                 found.append(ToolResult(call, output.text("output"), status))
+            elif others := sorted(part.value.keys() - _BESIDE):
+                found.append(Media(others[0]))
         return tuple(found), typed
 
     def function_call(self, call: Fields) -> ToolCall:

@@ -129,6 +129,13 @@ def time_of_ms(value: object) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def time_of_s(value: object) -> str:
+    """Seconds since 1970, likewise."""
+    # From 1e11 on it is no time in seconds: it would be in the year 5138.
+    known = isinstance(value, (int, float)) and abs(value) < 1e11
+    return time_of_ms(value * 1000) if known else ""  # type: ignore[operator]
+
+
 class Fields:
     """A JSON object of uncertain shape, read by paths such as `message.content`.
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.formats.lenient_json import Fields, time_of_ms
+from leftoff.formats.lenient_json import Fields, time_of_s
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.swe_agent import run_end
@@ -73,7 +73,7 @@ class MiniSweAgentReader(ItemReader):
             if self.submitted:  # the model was not called again
                 part = replace(part, detail={"unseen": True})
             role = "tool"
-        time = _time(item.get("extra.timestamp"))
+        time = time_of_s(item.get("extra.timestamp"))
         return (cursor.message(role, (part,), "", typed, time=time),)
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
@@ -106,7 +106,7 @@ class MiniSweAgentReader(ItemReader):
             "assistant",
             tuple(parts),
             response=response.text("id") or f"r{self.turns}",
-            time=_time(response.get("created")) or _time(item.get("extra.timestamp")),
+            time=time_of_s(response.get("created")) or time_of_s(item.get("extra.timestamp")),
             model=response.text("model"),
             usage=usage_of(response.get("usage")),
         )
@@ -142,12 +142,6 @@ def bash_blocks(text: str) -> list[str]:
 
 def _command(command: str) -> rec.ToolCall:
     return rec.ToolCall("", "bash", "shell", {"command": command})
-
-
-def _time(seconds: object) -> str:
-    if isinstance(seconds, int | float) and abs(seconds) < 1e12:
-        return time_of_ms(seconds * 1000)
-    return ""
 
 
 def _result(call: str, text: str, extra: Fields) -> rec.ToolResult:

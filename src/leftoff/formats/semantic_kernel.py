@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from leftoff import model as rec
 from leftoff.formats.chat import ROLES
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, dicts_of, json_text, time_of_ms
+from leftoff.formats.lenient_json import Fields, dicts_of, json_text, time_of_s
 from leftoff.formats.openai_parts import decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
 
@@ -39,7 +39,9 @@ class SemanticKernelReader(ItemReader):
             parts,
             typed=typed_parts(parts) if role == "user" else (),
             response=about.text("id") or f"r{self.turns}",
-            time=item.text("timestamp") or _time(about),
+            time=item.text("timestamp")
+            or time_of_s(about.get("created"))
+            or about.text("created", "createdat"),
             model=item.text("aimodelid", "modelid"),
             usage=usage_of(about.get("usage")),
         )
@@ -85,13 +87,6 @@ class SemanticKernelReader(ItemReader):
 def _lowered(fields: Fields) -> Fields:
     """The fields by one name each: .NET writes `FunctionName`, Python `function_name`."""
     return Fields({k.casefold().replace("_", ""): v for k, v in fields.value.items()})
-
-
-def _time(about: Fields) -> str:
-    created = about.get("created")
-    if isinstance(created, (int, float)) and abs(created) < 1e11:
-        return time_of_ms(created * 1000)
-    return about.text("created", "createdat")
 
 
 def _is_message(value: object) -> bool:
