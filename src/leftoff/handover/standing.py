@@ -102,16 +102,15 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
     Args:
         judged: a second reader judged the agent's; only those that it chose count."""
     decisions = summary.key_decisions
-    ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
-    after = {d.replaced_by: d for d in ended}
+    replaced = {d.replaced_by: d for d in decisions if d.replaced_by is not None}
     later = cache(lambda: _statements(summary))  # most decisions end without it
     typed = LikelyDecisions(summary.user_requests)
     chosen = {id(d) for d in likely_decisions(summary)}
     for number, decision in enumerate(decisions):
         own = decision.owner == "user"
-        if decision in ended or (judged and not own and decision.judged_by is UNSET):
-            continue
-        if not own and typed.objected(decision.text, decision.message_index):
+        unchosen = judged and decision.judged_by is UNSET
+        objected = typed.objected(decision.text, decision.message_index)
+        if decision.replaced_by is not None or not own and (unchosen or objected):
             continue
         # Of the person's, what a rule found: the model alone, and rules for other languages,
         # also take tasks and options that were pasted.
@@ -124,7 +123,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
             and (own or _is_choice(decision))
             and _is_last(said(decision.text, decision.message_index), own, later())
         )
-        yield Decided(decision, likely, stands, after.get(number))
+        yield Decided(decision, likely, stands, replaced.get(number))
 
 
 def _is_last(about: Said, own: bool, later: Iterable[Said]) -> bool:
