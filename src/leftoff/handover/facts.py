@@ -325,7 +325,7 @@ def _request(request: UserRequest) -> Fact:
         "",
         request.ref.message,
         "person",
-        1.0 if request.status == "open" else 0.5,
+        1.0 if request.status == "open" or request.status.endswith("_failed") else 0.5,
         request.question if takes_up(request) else "",
     )
 
