@@ -306,7 +306,7 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
             walk.variables[name] = text
     saved = walk.stderr_hidden, walk.stdin, walk.captured
     status: Status = False
-    unmatched = any(
+    unmatched = not node.plain and any(
         walk.reports_error(shell, unmark_patterns(word))
         for word in words
         for shell in ("zsh", "(eval)")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from leftoff.shell import operations as ops
-from leftoff.shell.commands import Invocation
+from leftoff.shell.commands import Invocation, ProgramRule
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import is_temporary
 from leftoff.shell.quoting import unmark_patterns
@@ -20,24 +20,9 @@ def _split_words(
     words: list[str], takes: tuple[str, ...] = ()
 ) -> tuple[set[str], list[str], list[str]]:
     """Options, operands before ``--`` and operands after it."""
-    options: set[str] = set()
-    before: list[str] = []
-    i = 0
-    while i < len(words):
-        word = words[i]
-        i += 1
-        if word == "--":
-            return options, before, words[i:]
-        if word[:1] == "-" and len(word) > 1:
-            options.add(word.partition("=")[0])
-            if word[:2] != "--":
-                # `-rf` is `-r` and `-f`.
-                options.update("-" + letter for letter in word[1:])
-            if word in takes and i < len(words):
-                i += 1
-        else:
-            before.append(word)
-    return options, before, []
+    end = words.index("--") if "--" in words else len(words)
+    args = Invocation("git", words[:end], ProgramRule(("git",), takes=takes))
+    return args.flags, args.operands, words[end + 1 :]
 
 
 def _visible_lines(walk: Walk) -> list[str]:
