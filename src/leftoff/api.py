@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from os import PathLike
+from posixpath import commonprefix
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -446,8 +447,7 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
         if words.endswith(f": {own}") and (about in whole or about in gate.text(whole)):
             return ""
         told = gate.text(words)
-        pairs = enumerate(zip(shown, told, strict=False))
-        differs = next((i for i, (a, b) in pairs if a != b), min(len(shown), len(told)))
-        begin = max(0, differs - 20)  # with some words before what differs
+        # With some words before what differs.
+        begin = max(0, len(commonprefix((shown, told))) - 20)
         return f"{where}: says {shown[begin:][:60]!r}, not {told[begin:][:60]!r}"
     return f"{where}: changed since the summary was made"

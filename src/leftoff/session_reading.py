@@ -72,14 +72,14 @@ class SessionReading:
         self.issues: list[Issue] = []
         self.path = ""
         """The recording that the others only come before; "" for the first."""
-        self._last: tuple[str, dict[str, SessionState], tuple[str, SessionView]] | None = None
+        self._views: dict[str, tuple[dict[str, SessionState], tuple[str, SessionView]]] = {}
 
     def add(
         self, path: str, format: str | None, extractors: Sequence[str], session: Choice
     ) -> None:
         """Reads a file or directory and the side files of its subagents; `FILE@3` is the third
         session of a file."""
-        self._last = None
+        self._views = {}
         path, named = split_choice(path)
         session = session if named is None else named
         main, subagents = session_paths(path)
@@ -128,10 +128,10 @@ class SessionReading:
         return self._view(agent)[1][1]
 
     def _view(self, agent: str) -> tuple[dict[str, SessionState], tuple[str, SessionView]]:
-        if self._last is None or self._last[0] != agent:
+        if agent not in self._views:
             recordings, places = self._recordings(agent)
-            self._last = agent, recordings, view_of(recordings, places)
-        return self._last[1:]
+            self._views = {agent: (recordings, view_of(recordings, places))}
+        return self._views[agent]
 
     def _recordings(self, agent: str) -> tuple[dict[str, SessionState], dict[str, int]]:
         """The main thread under "" and each subagent under its id, and the source of each; or

@@ -14,10 +14,11 @@
   those of `summarize`.
 - A state that could not be written was reported as a recording that cannot be read.
 
-The last two tests say what is read on at all.
+The last three tests say that garbage collection is left as it was and what is read on at all.
 """
 
 import errno
+import gc
 import gzip
 import os
 from pathlib import Path
@@ -30,6 +31,7 @@ from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
 from leftoff.incremental import saved_passes
 from leftoff.incremental.cursor import Cursor, NotResumable
+from leftoff.incremental.follow import Follower
 from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,6 +167,31 @@ def test_a_state_that_cannot_be_written_is_not_the_recording(
     assert not (tmp_path / "state" / HEAD).exists()
     kept.read_on(str(path))
     assert same(kept, path)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_garbage_collection_is_left_as_it_was(
+    on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes((ROOT / "corpora/sessions/claude_code/prorate.jsonl").read_bytes())
+    was_on: list[bool] = []
+
+    def fail(*_: object) -> None:
+        was_on.append(gc.isenabled())
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(api.SessionReading, "summary", fail)
+    kept, follower = SavedPass(tmp_path / "state"), Follower(str(path), tmp_path / "followed")
+    (gc.enable if on else gc.disable)()
+    try:
+        for summary in (lambda: kept.summary(str(path)), follower.summary):
+            with pytest.raises(ZeroDivisionError):
+                summary()
+            assert gc.isenabled() is on
+    finally:
+        gc.enable()
+    assert was_on == [False, False]
 
 
 def test_only_what_is_new_is_read(tmp_path: Path) -> None:

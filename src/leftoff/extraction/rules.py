@@ -179,6 +179,7 @@ class Gate:
         """Drops the automaton, which grows with what it reads (12 MB after 500); who scans
         again makes it again."""
         self.__dict__.pop("_match", None)
+        self._tried = 0
 
     def candidates(self, text: str) -> list[int]:
         """Numbers of the rules that might match; [] for most texts. Until a text that is longer

@@ -39,7 +39,7 @@ from leftoff.analysis.continuations import groups
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import Damaged, FormatError, InputError, SourceError
 from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable
-from leftoff.incremental.saved_passes import SavedPass, garbage_kept
+from leftoff.incremental.saved_passes import SavedPass, no_garbage_collection
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, open_regular, session_paths
 from leftoff.stores.locked_file import HeldFile, LockedFile
@@ -207,7 +207,7 @@ class Follower:
         gathered = api.SessionReading(open_pass)
         for index in sorted(related):
             gathered.add(paths[index], None, (), -1)
-        with garbage_kept():
+        with no_garbage_collection():
             return gathered.summary("")
 
     def _add_current(self, followed: _Followed) -> bool:

@@ -53,7 +53,8 @@ HEAD, FOUND = "pass.head", "pass.found"
 
 # Pieces of a thread that are held as objects for a summary. Those of 500 MB of sessions,
 # 235,000, are judged in a third less time than where they are packed. The process takes 206
-# MB instead of 118: as much as to load them takes anyway where one read found all of them.
+# MB instead of 118: as much as to load them takes anyway where one read found all of them. Up
+# to 40 MB of session `EvidenceLog` packs none, and nothing grows: 18 MB take 51 MB either way.
 HELD = 300_000
 
 
@@ -201,7 +202,7 @@ class SavedPass:
         from leftoff.session_reading import session_with
 
         read = session_with(path, lambda main: self.complete(main, exact=exact))
-        with garbage_kept():
+        with no_garbage_collection():
             return read.summary("")
 
     @property
@@ -331,9 +332,10 @@ def _sum(before: bytes, data: bytes) -> bytes:
 
 
 @contextmanager
-def garbage_kept() -> Iterator[None]:
-    """No garbage is collected meanwhile: a summary makes hardly any, and each look for it goes
-    over all evidence that is held, together a fifteenth of the time."""
+def no_garbage_collection() -> Iterator[None]:
+    """Switches garbage collection off meanwhile, for the whole process: a summary makes hardly
+    any garbage, and each look for it goes over all evidence that is held, together a fifteenth
+    of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

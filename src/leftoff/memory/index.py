@@ -32,6 +32,7 @@ from leftoff.handover.entries import SessionEntries
 from leftoff.handover.recall import terms_of
 from leftoff.memory.blocks import Stored, StoredEdit, entry_number, is_full, packed, unpacked
 from leftoff.memory.lookup import NAME
+from leftoff.shell.paths import is_within
 from leftoff.stores.atomic import create_and_open
 
 # Raised when the tables or `terms_of` change: the index is then built anew.
@@ -329,6 +330,7 @@ def opened(path: Path) -> Any:
             row = db.execute("SELECT value FROM about WHERE name = 'memory'").fetchone()
             if row is None or row[0] != MEMORY_SCHEMA:
                 raise StateError(f"{path}: of another version; run `leftoff memory update`")
+            db.create_function("is_within", 2, is_within)
             yield db
     except sqlite3.Error as error:
         raise index_error(str(path), error, MemoryIndex.option) from error

@@ -156,11 +156,10 @@ class Filters(Struct, frozen=True):
 
     def condition(self) -> tuple[str, list[object]]:
         """SQL over the tables `blocks e` and `sessions s`, and its values."""
-        below = f"{self.project.rstrip('/')}/"
-        inside = "(s.project = ? OR substr(s.project, 1, ?) = ?)"
+        inside = "s.id IN (SELECT id FROM sessions WHERE is_within(coalesce(project, ''), ?))"
         speakers, kinds = (", ".join("?" * len(n)) for n in (self.speakers, self.kinds))
         given: tuple[tuple[object, str, Sequence[object]], ...] = (
-            (self.project, inside, (below[:-1], len(below), below)),
+            (self.project, inside, (self.project,)),
             (self.since, "s.ended >= ?", (self.since,)),
             (self.until, "s.started < ?", (self.until,)),
             (speakers, f"e.speaker IN ({speakers})", self.speakers),

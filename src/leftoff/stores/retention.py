@@ -48,7 +48,7 @@ def prune(
     now: float,
     dry_run: bool = False,
     spare: str = "",
-    finished: Callable[[Entry], bool] | None = None,
+    finished: Callable[[Entry], bool] = lambda _: False,
 ) -> Pruned:
     """Removes the documents of a kind that a retention rule allows to remove. A document that
     is saved or pinned meanwhile stays, as does one that is damaged or too new. `StateError`
@@ -64,8 +64,7 @@ def prune(
     retained: list[Entry] = []
     for rank, entry in enumerate(store.list(kind)):
         removable = entry.readable and not entry.pinned and entry.id != spare
-        due = removable and retention.allows(rank, now - entry.saved)
-        due = due or removable and finished is not None and finished(entry)
+        due = removable and (retention.allows(rank, now - entry.saved) or finished(entry))
         if due and not dry_run:
             if isinstance(store, PrunableStore):
                 due = store.drop(kind, entry)
