@@ -29,6 +29,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
         roles: Options whose value is a file, and what happens to it.
         in_place: Options with which operands are changed, not read; appended to, not written;
             addresses whose last part is written.
+        bundles: Whether several letters stand behind one dash; else all of it is one option.
         suffix: Whether what is attached to such an option ends the name of a copy.
         recursive: Options with which directories are read as trees.
         fails: ``normal`` where a non-zero exit says nothing about the effects; ``contents``
@@ -54,6 +55,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     takes: tuple[str, ...] = ()
     roles: dict[str, str] = {}
     in_place: tuple[str, ...] = ()
+    bundles: bool = True
     suffix: bool = False
     recursive: tuple[str, ...] = ()
     fails: str = ""
@@ -225,6 +227,8 @@ class Invocation:
                 if i < size:
                     self.values.setdefault(word, []).append(words[i])
                     i += 1
+            elif not entry.bundles:
+                self.flags.add(word)
             else:
                 i = self._letters(word, words, i)
 

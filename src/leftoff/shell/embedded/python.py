@@ -28,7 +28,8 @@ _PERHAPS = (
 _TEXTS = frozenset("Path pathlib.Path str PurePath os.fspath os.path.join".split())
 # How a script changes a database.
 _CHANGES_DATABASE = re.compile(
-    r"(?i)\b(?:create|insert|update|delete|drop|alter|vacuum|replace)\s+\w|\.commit\(|_sql\("
+    r"(?i)\b(?:create|insert|update|delete|drop|alter|vacuum|replace)\s+\w"
+    r"|\.commit\(|\bto_sql\(|\bexecutescript\("
 )
 _MUTATORS = frozenset("append extend insert pop remove clear add sort".split())
 
@@ -263,7 +264,7 @@ class _PythonReader:
             self.ended = self.ended or not failure
         elif verb == "open":
             self._open(self.value(_argument(node, 0, "file")), _argument(node, 1, "mode"))
-        elif verb == "read" and _argument(node, 9, "inplace") is not None:
+        elif verb == "read" and any(keyword.arg == "inplace" for keyword in node.keywords):
             self.partial = True
         elif verb == "stop":  # names are of another directory from here on
             self.partial = self.ended = True

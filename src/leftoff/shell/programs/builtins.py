@@ -8,7 +8,7 @@ from leftoff.shell.commands import Invocation
 from leftoff.shell.state import Status, Walk, both_succeed
 
 # Where ``cd -`` and ``popd`` lead: no names of variables, so that no word expands to them.
-_LAST, _PUSHED = "cd -", "pushd"
+_LAST, _PUSHED = "cd -", "pushd +"
 
 
 def _run_cd(walk: Walk, args: Invocation) -> Status:
@@ -23,7 +23,7 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     elif target == "-":
         path = walk.variables.get(_LAST)
     else:
-        swaps = args.name == "pushd" and (not args.operands or target[0] == "+")
+        swaps = args.name == "pushd" and (not args.operands or target[:1] == "+")
         path = None if swaps else walk.resolved(target)
     path = None if path == UNKNOWN else path
     # A `cd` that fails leaves the directory as it was. One that is shown to succeed found a

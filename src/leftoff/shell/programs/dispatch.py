@@ -133,12 +133,11 @@ _ROLES: dict[str, Callable[[Walk, str], Status]] = {
 }
 
 
-# What a script of ``sed`` cannot be.
-_SUFFIX = re.compile(r"(?:\.\w+)?")
-
+# ``-i`` and the word behind it that BSD's ``sed`` takes as a suffix.
+_SUFFIX = re.compile(r"-\w*i (?:\.\w+)?")
 
 # What becomes of operands with one of the options `in_place`.
-_IN_PLACE = {"read": "modify", "write": "append", "none": "download"}
+_IN_PLACE = {"read": "modify", "write": "append", "append": "modify", "none": "download"}
 
 
 def _run_by_table(walk: Walk, args: Invocation) -> Status:
@@ -146,13 +145,18 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
     operands = args.operands
     role = entry.operands
     suffix = args.suffix()
+    skip = 0 if args.has(*entry.skip_unless) else entry.skip
     if args.has(*entry.in_place):
         role = _IN_PLACE[role]
-        # BSD's ``sed -i .bak`` and ``sed -i ''`` have the suffix in the next word.
-        if entry.suffix and not suffix and operands and _SUFFIX.fullmatch(operands[0]):
-            suffix, *operands = operands
-    if entry.skip and not args.has(*entry.skip_unless):
-        operands = operands[entry.skip :]
+        # BSD's ``sed -i .bak`` and ``sed -i ''`` have the suffix in the next word; but
+        # `sed -i -e s/x/y/ .env` and `sed -e s/x/y/ -i .env` change the file.
+        if entry.suffix and not suffix and operands:
+            first = operands[0]
+            before = args.words[args.words.index(first) - 1]
+            is_file = first and (len(operands) < skip + 2 or walk.kind(first) == "file")
+            if not is_file and _SUFFIX.fullmatch(f"{before} {first}"):
+                suffix, *operands = operands
+    operands = operands[skip:]
     if entry.recursive and role == "read" and args.has(*entry.recursive):
         role = "tree"
         operands = operands or ["."]
@@ -162,7 +166,8 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
     if role not in ("read", "tree"):
         walk.blame(operands)
     failed = walk.expected_status is False
-    if role == "download" and len(operands) > 1:  # which of them is printed is not followed
+    # Which of several addresses is printed is not followed: `curl -O example.org/[1-3].txt`.
+    if role == "download" and (len(operands) != 1 or not {"[", "{"}.isdisjoint(operands[0])):
         walk.effects.unknown(args.name)
         return None
     if failed and role != "read":

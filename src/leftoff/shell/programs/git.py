@@ -57,16 +57,15 @@ def _rm(walk: Walk, words: list[str]) -> Status:
 
 
 def _from_root(walk: Walk, name: str, fields: list[str]) -> str:
-    """The path of a file that git names from the root of the repository: that of an operand, or
-    one below a folder above the present one."""
-    for path in map(walk.path, fields):
-        if path is not None and f"/{path}".endswith(f"/{name}"):
-            return path
-    parts = (walk.cwd or "").split("/")
-    for i in range(len(parts)):
-        if name.startswith("/".join([*parts[i:], ""])):
-            return "/".join([*parts[:i], name])
-    return walk.path(name) or name
+    """The path of a file that git names from the root of the repository, the present folder or
+    one above: that which an operand names, and which is known where several are."""
+    places = [walk.path(unmark_patterns(field)) for field in fields]
+    parts = (walk.cwd or ".").split("/")
+    paths = ["/".join([*parts[:i], name]) for i in range(len(parts), -1, -1)]
+    named = [path for path in paths if any(_names(place, path) for place in places)]
+    known = [path for path in named if walk.state.kind(path) == "file"]
+    # `src/a.txt` in a folder `src` is more likely its own file than that of a `src` in it.
+    return (known or named or paths[:1])[-1]
 
 
 def _mv(walk: Walk, words: list[str]) -> Status:
@@ -361,13 +360,12 @@ def _run_git(walk: Walk, args: Invocation) -> Status:
             walk.cwd = walk.resolved(words[i + 1])
         i += 2 if words[i] in args.entry.takes else 1
     name, rest = words[i] if i < len(words) else "", words[i + 1 :]
-    handler = SUBCOMMANDS.get(name)
     status: Status = None
     walk.state.indexed = is_indexed(walk.state.indexed, name, rest, walk.expected_status)
     if i and name:  # it may have a rule of its own
         status = walk.execute(walk, ["git", *words[i:]])
-    elif handler is not None:
-        status = handler(walk, rest)
+    elif name in SUBCOMMANDS:
+        status = SUBCOMMANDS[name](walk, rest)
     elif name == "worktree" and rest[:1] not in ([], ["list"]):
         walk.effects.unknown("git")
     walk.cwd = cwd
