@@ -24,8 +24,8 @@ MAX_LIKELY = 100
 
 # Least confidence of a decision of the agent that is shown: of one with a word of a choice (a
 # reason, what was not taken), and of any other. Of what readers judged in repositories that no
-# rule was written on 21 of 26 were right before, with all rules 12 of 14. Of the lines from 0.55
-# to 0.7 a reader who did not know which is which found 8 of 19 right.
+# rule was written on 21 of 26 were right before, with all rules 12 of 14; of what others show
+# from 0.55 to 0.7, 8 of 19.
 LIKELY, LIKELY_PLAIN = 0.5, 0.7
 
 # Likewise of one that says "I decided", which agents seldom do. Chosen by hand.
