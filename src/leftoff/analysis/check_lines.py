@@ -45,15 +45,16 @@ def together(printed: Iterable[Printed]) -> list[Printed]:
 def as_the_last(
     printed: list[Printed], ends: Sequence[Printed], tool: str, once: bool
 ) -> list[Printed]:
-    """The lines of a tool where an earlier one says that it failed and the last summary line
-    that it passed: of one run (`once`) the last counts, of several none."""
+    """The lines of a tool where an earlier one, or one that other programs print, too, says
+    that it failed and the last summary line that it passed: of one run (`once`) the last
+    counts, of several none."""
     own = [p for p in ends or ([] if once else printed) if belongs(p, tool)]
-    earlier = own if once else (*own, *printed)
+    earlier = [*own, *(p for p in printed if not once or RULES[p.rule].own)]
     if not own or fails(own[-1]) or not any(map(fails, earlier)):
         return printed
     if not once:
         return [p for p in printed if not belongs(p, tool)]
-    rules = {p.rule for p in own}
+    rules = {p.rule for p in earlier}
     return [*(p for p in printed if p.rule not in rules), own[-1]]
 
 
@@ -162,10 +163,12 @@ def is_empty(printed: Printed) -> bool:
 
 
 def says_no_more(printed: Printed, nothing: set[str]) -> bool:
-    """Whether a line that says that all went well is no sign that anything was checked, where
-    these tools say that a run checked nothing."""
+    """Whether a line that tells of no failure is no sign that anything was checked, where these
+    tools say that a run checked nothing."""
     rule = RULES[printed.rule]
-    last = rule.topic == "counts" or rule.ends and not nothing.isdisjoint(rule.tools)
+    if is_empty(printed):
+        return True
+    last = (rule.topic == "counts" or rule.ends) and not nothing.isdisjoint(rule.tools)
     return rule.own or not printed.passed and last
 
 

@@ -360,8 +360,11 @@ class _Walk:
         if name in {"exit", "return", "false"}:
             return "quiet" if words[1:] == ["0"] else "stop"
         how = _redirected(how, node.redirects)
-        if not WORDS["killers"].isdisjoint(words[:4]):
-            how = structs.replace(how, doubtful=True, timed="timeout" in " ".join(words[:4]))
+        launched, _ = unwrapped(words, tasks=True)
+        names = set(map(program_of, words[: len(words) - len(launched) + 1]))
+        timed = how.timed or not WORDS["timers"].isdisjoint(names)
+        if timed or not WORDS["killers"].isdisjoint(names):
+            how = structs.replace(how, doubtful=True, timed=timed)
         inner = _inner_script(words)
         if inner is not None:
             return self.statement(analyze(inner).body, how)
@@ -428,6 +431,6 @@ def _inner_script(words: list[str]) -> str | None:
     names = [program_of(word) for word in words[:8]]
     at = next((n for n, name in enumerate(names) if name in WORDS["shells"]), len(words))
     for n in range(at + 1, min(at + 5, len(words) - 1)):
-        if _RE["command_option"].fullmatch(words[n]):
+        if _RE["command_option"].fullmatch(f"{names[at]} {words[n]}"):
             return " ".join(words[n + 1 :]) if names[at] == "cmd" else words[n + 1]
     return None

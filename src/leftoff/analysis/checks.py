@@ -101,6 +101,13 @@ class _Output(Struct):
     outcome: Returned | None = None
 
     @property
+    def code(self) -> int | None:
+        """The exit code, None where none is recorded."""
+        if self.exit_code is not None or self.outcome is None:
+            return self.exit_code
+        return self.outcome.exit_code
+
+    @property
     def stopped(self) -> bool:
         """Whether the end of the call is not known."""
         ended = self.outcome is not None and self.outcome.status not in _NO_OUTCOME
@@ -211,9 +218,8 @@ class _Judge:
         outcome = output.outcome
         if outcome is None or output.stopped:
             return None
-        code = outcome.exit_code if output.exit_code is None else output.exit_code
-        if code is not None:
-            return None if code in _KILLED else code == 0
+        if output.code is not None:
+            return None if output.code in _KILLED else output.code == 0
         # Claude Code marks a failed command and says nothing of one that worked; other clients
         # say "ok" of any command that they could start.
         trusted = ran.tool == "Bash" or (ran.tool == "bash" and self.reported)
@@ -308,10 +314,11 @@ class _Judge:
         if decides is not None and None not in (decides.passed, decides.failed):
             printed = [decides]  # the numbers are those of the run that decides
         elif verdict != "unknown":
-            printed = [p for p in printed if not is_empty(p)]
+            # Playwright counts what it skipped in a line of its own.
+            printed = [p for p in printed if not is_empty(p) or p.passed is None]
         line = decides.line if decides is not None else ""
         if not line and outcome is not None and verdict == "unknown":
-            stopped = run.how.timed and outcome.exit_code == _TIMED_OUT
+            stopped = run.how.timed and output.code == _TIMED_OUT
             line = _NO_OUTCOME.get("timeout" if stopped else outcome.status, "")
         at = ran.ref.message
         place = bisect_right(self.edits, at)
@@ -348,7 +355,7 @@ class _Judge:
         good = [p for p in printed if passes(p)]
         nothing = {t for p in printed if is_empty(p) for t in RULES[p.rule].tools}
         # That there are no errors in no files says nothing.
-        if nothing and run.kind != "build" and all(says_no_more(p, nothing) for p in good):
+        if nothing and run.kind != "build" and all(says_no_more(p, nothing) for p in printed):
             good = []
         if bad:
             counted = any(p.failed for p in bad)
@@ -363,6 +370,7 @@ class _Judge:
                 return ("unknown", "") if run.kind == "test" else ("failed", "exit_code")
             hides = run.how.shown == "grep" and not run.how.mentions_failure
             hides = hides or (run.how.shown == "head" and output.lines >= run.how.limit)
+            hides = hides or (run.how.timed and output.code == _TIMED_OUT)
             if hides and passed is None and (known is None or known.partial):
                 return "unknown", ""
             return "passed", "output"
@@ -380,15 +388,10 @@ class _Judge:
         if known is not None and not run.how.errors_hidden:
             # Clients that say nothing of failures show their messages.
             quiet = known.loud if run.how.shown != "rest" else _drops_no_failure(run, known)
-            if (
-                one.silent
-                and quiet
-                or known.silent
-                and output.silent
-                and run.how.shown == "all"
-            ):
-                if outcome is not None and outcome.status in {"ok", "unknown"}:
-                    return "passed", "output"
+            clean = known.silent and output.silent and run.how.shown == "all"
+            ended = outcome is not None and outcome.status in {"ok", "unknown"}
+            if (clean or one.silent and quiet) and ended:
+                return "passed", "output"
         return "unknown", ""
 
 
