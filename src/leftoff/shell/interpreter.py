@@ -307,9 +307,8 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
     saved = walk.stderr_hidden, walk.stdin, walk.captured
     status: Status = False
     unmatched = not node.plain and any(
-        walk.reports_error(shell, unmark_patterns(word))
+        walk.reports_error("zsh", unmark_patterns(word))
         for word in words
-        for shell in ("zsh", "(eval)")
         if not ast.PATTERN_MARKS.isdisjoint(word)
     )
     if not unmatched and redirections.redirect(walk, node.redirects):

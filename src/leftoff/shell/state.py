@@ -142,31 +142,29 @@ class Walk(Struct, kw_only=True):
                 if not any(word in lowered for word in _ERROR_WORDS):
                     continue
                 program = head.rpartition("/")[2]
-                refused = any(word in lowered for word in _REFUSALS)
                 shell, *places = program.split(":")
+                named = ""
                 # zsh names a program, or what it could not open, last: `zsh:cd:1: not a
                 # directory: a.txt`.
                 if shell in ("zsh", "(eval)"):
                     message, _, named = rest.rpartition(": ")
                     builtin = "".join(place for place in places if not place.isdecimal())
                     if builtin or message == "no matches found":  # of a pattern: nothing runs
-                        program, rest = builtin or shell, f"{named}: {message}"
-                    else:
-                        tool = REFUSED if refused else ">"
-                        self._errors.append((tool, f"{named}: {message}"))
-                        program, rest = named.rpartition("/")[2], message
-                # Git begins its messages with the word alone.
-                if program in ("fatal", "error"):
-                    program = "git"
-                if program in ("bash", "sh", "dash", "-bash"):
+                        program, rest, named = builtin or "zsh", f"{named}: {message}", ""
+                elif program in ("bash", "sh", "dash", "-bash"):
                     if rest.startswith("line "):
                         rest = rest.partition(": ")[2]
-                    program, _, rest = rest.partition(": ")
+                    named, _, message = rest.partition(": ")
+                # Git begins its messages with the word alone.
+                elif program in ("fatal", "error"):
+                    program = "git"
+                if named:
                     # A redirection that failed: the shell names its target alone.
-                    if program not in ("cd", "pushd", "source"):
+                    if named not in ("cd", "pushd", "source"):
+                        refused = any(word in lowered for word in _REFUSALS)
                         tool = REFUSED if refused else ">"
-                        self._errors.append((tool, f"{program}: {rest}"))
-                    program = program.rpartition("/")[2]
+                        self._errors.append((tool, f"{named}: {message}"))
+                    program, rest = named.rpartition("/")[2], message
                 elif " " in program:
                     program = program.partition(" ")[0]
                 self._errors.append((program, rest))
@@ -178,7 +176,7 @@ class Walk(Struct, kw_only=True):
         if self.stderr_hidden or not output:
             return False
         if self._errors is None:  # most output names no program: skip splitting into lines
-            if tool in (">", REFUSED):
+            if tool in (">", REFUSED, "zsh"):
                 if "sh:" not in output and "(eval):" not in output:
                     return False
             elif tool != "git":

@@ -300,15 +300,11 @@ class _PythonReader:
         # `path.replace(target)`, as against `text.replace("a", "b")`.
         elif verb == "move":
             self.partial = self.partial or len(node.args) == 1 and not node.keywords
-        # `gzip.open(path)` of a module that was imported, or `path.open()`.
-        elif (
-            verb == "open"
-            and isinstance(func.value, ast.Name)
-            and func.value.id in self.modules
-        ):
-            self._open(self.value(_argument(node, 0, "")), _argument(node, 1, "mode"))
         elif verb == "open":
-            self._open(self.value(func.value), _argument(node, 0, "mode"))
+            # `gzip.open(path)` of a module that was imported, or `path.open()`.
+            of_module = isinstance(func.value, ast.Name) and func.value.id in self.modules
+            path = _argument(node, 0, "") if of_module else func.value
+            self._open(self.value(path), _argument(node, int(of_module), "mode"))
         elif verb is not None:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if missing else verb, self.value(func.value))
