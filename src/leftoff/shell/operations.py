@@ -41,7 +41,9 @@ def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True)
         record_unknown(walk, field, "read", tool)
         return None
     kind = walk.state.kind(path)
-    tools = (tool, REFUSED, ">") if tool == "<" else (tool,)
+    tools = {tool, REFUSED, ">"} if tool == "<" else {tool}
+    if kind != "file":  # one that a shell could not write may not be there
+        tools.add(REFUSED)
     blamed = any(walk.reports_error(one, field) for one in tools)
     succeeded = walk.expected_status is True and not blamed
     if kind == "absent" and succeeded and not walk.effects.knows(path):
