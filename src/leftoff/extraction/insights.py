@@ -113,7 +113,7 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
         return
     if not (blocks[here][2] == HEADING or _LIST_LEAD.search(text[start:end])):
         return
-    outer, groups = -1, False
+    outer, groups, numbered = -1, False, False
     for first, last, kind in blocks[here + 1 : here + 1 + MAX_LIST_ITEMS]:
         if kind != ITEM:
             if blocks[here][2] == HEADING and _LIST_LEAD.search(text[first:last]):
@@ -122,6 +122,10 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
         before = text[text.rfind("\n", 0, first) + 1 : first]
         indent = len(before) - len(before.lstrip(" \t>"))
         if outer < 0 or indent <= outer + 1:
+            has_number = any(map(str.isdigit, before))
+            if outer >= 0 and has_number != numbered:
+                return  # another list
+            numbered = has_number
             outer, groups = indent, _LIST_LEAD.search(text[first:last]) is not None
         elif not groups:
             continue  # it says more of the item above it
