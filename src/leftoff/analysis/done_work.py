@@ -52,16 +52,16 @@ def content(text: str) -> frozenset[str]:
 
 
 @once
-def _drops(view: SessionView) -> list[tuple[Asked, frozenset[str], frozenset[str]]]:
-    """What the person took out of the work: where, its words and its numbers."""
+def _drops(view: SessionView) -> list[tuple[Asked, frozenset[str], frozenset[str], str]]:
+    """What the person took out of the work: where, its words, its numbers and the verb."""
     found = []
     for asked in view.active(Asked):
         for match in _DROPS.finditer(asked.text):
             if is_pasted(asked, *match.span()):
                 continue
-            named = _terms(match[1] or match[2]) - _VAGUE
+            named = _terms(match[2] or match[3]) - _VAGUE
             numbers = frozenset(filter(str.isdigit, named))
-            found.append((asked, named - numbers, numbers))
+            found.append((asked, named - numbers, numbers, (match[1] or "").lower()))
     return found
 
 
@@ -79,9 +79,11 @@ def _terms(text: str) -> frozenset[str]:
 
 def is_dropped(view: SessionView, at: int, step: str, number: int = 0) -> bool:
     """Whether the person took a step out later, by its words or, in answer to the list that
-    holds it, by its number there."""
+    holds it, by its number there. "Drop the table" orders the step that says so, too."""
+    terms = _terms(step)
     return any(
         asked.ref.message > at
-        and (words <= _terms(step) if words else asked.said == at and f"{number}" in numbers)
-        for asked, words, numbers in _drops(view)
+        and (words <= terms if words else asked.said == at and f"{number}" in numbers)
+        and verb not in terms
+        for asked, words, numbers, verb in _drops(view)
     )

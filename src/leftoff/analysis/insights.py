@@ -298,7 +298,7 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
 
 def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
     """Whether the last prompt, to which nothing was said, is not done: the agent's turn goes
-    on, or it ended with calls that changed nothing."""
+    on, or it ended with calls that changed nothing or failed to deliver."""
     request = user_requests(view)[-1]
     if request.kind == "remark":
         return False  # it asks for nothing

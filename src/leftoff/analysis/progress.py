@@ -6,7 +6,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.insights import next_steps, to_dos
 from leftoff.analysis.milestones import milestones
-from leftoff.analysis.requests import turn_state, user_requests
+from leftoff.analysis.requests import is_unfinished, turn_state, user_requests
 from leftoff.analysis.stages import timeline
 from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, Check, ProgressInfo, StageChange
@@ -22,7 +22,6 @@ _UNSURE = re.compile(
 _DONE_RULES = frozenset({"stage-done", "stage-done-first"})
 # A session that ends in one of these has made nothing yet, so that it is not finished.
 _EARLY = frozenset({"planning", "architecture"})
-_UNFINISHED = frozenset({"open", "interrupted"})
 _CODE = frozenset({"edit", "edit_test"})
 
 
@@ -56,7 +55,7 @@ def _percentage(
     failed = any(run.verdict == "failed" for run in last_of_each(runs))
     something_open = (
         turn_state(view).status != "closed"
-        or any(r.status in _UNFINISHED for r in user_requests(view) if r.kind != "remark")
+        or any(is_unfinished(r.status) for r in user_requests(view) if r.kind != "remark")
         or any(step.status != "said" for step in next_steps(view))
     )
     delivered = any(e.ref.message > last_edit for e in git_events(view) if e.shown)

@@ -22,7 +22,7 @@ from leftoff.session_view import SessionView, call_of, once
 from leftoff.summary import UserRequest
 from leftoff.tables import table
 
-__all__ = ["turn_state", "user_requests"]
+__all__ = ["is_unfinished", "turn_state", "user_requests"]
 
 # A question that took the agent at least so many calls was a task. Chosen by hand; not
 # measured.
@@ -76,6 +76,11 @@ _RE, _GIT = re.patterns(_WORDS["requests"]), re.patterns(_WORDS["git"])
 
 # Intents of a request that a program may be run for without any work on it.
 _LOOKS = frozenset({"looking", "design", "review", "ordered review"})
+
+
+def is_unfinished(status: str) -> bool:
+    """Whether a request with this status is known not to be done, and not taken back."""
+    return status in {OPEN, INTERRUPTED} or status.endswith("_failed")
 
 
 @once

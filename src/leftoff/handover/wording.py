@@ -147,8 +147,9 @@ def inline_code(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
 
 
 def unmarked(text: str) -> str:
-    """A text without the marks of bold words and of links to paths, whose labels stay."""
-    return _RE["markdown"].sub(r"\1\2", text)
+    """A text without the marks of bold words and of links to paths, whose labels stay.
+    Code stays as it is."""
+    return _RE["markdown"].sub(r"\1\2\3", text)
 
 
 def condensed(text: str) -> str:

@@ -14,6 +14,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, deciding_part
 from leftoff.analysis.decisions.shown import person_decisions_shown, shown_decisions
 from leftoff.analysis.files.edits import temporary_projects
+from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
@@ -313,10 +314,7 @@ def _asked(summary: SafeSummary) -> Part:
         r
         for r in wholes
         if r.kind in ASKED
-        or (
-            r.status in {"open", "interrupted"}
-            and (r.kind != "choice" or r.ref.message == last)
-        )
+        or (is_unfinished(r.status) and (r.kind != "choice" or r.ref.message == last))
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
         or (r.kind == "remark" and r.status == "worked_on")
         or (r.kind == "command" and has_words(r))

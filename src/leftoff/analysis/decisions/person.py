@@ -328,9 +328,9 @@ def deciding_part(text: str, room: int) -> str:
         return f"{asked}{arrow}{answer}"
     if act_of(text[:room]) is not None:
         return ""
-    rests = [text[clause.end() :] for clause in _RE["clause"].finditer(text)]
-    deciding = next((rest for rest in reversed(rests) if act_of(rest[:room]) is not None), "")
-    return f"… {deciding}" if deciding else ""
+    starts = [clause.end() for clause in _RE["clause"].finditer(text)]
+    at = next((at for at in reversed(starts) if act_of(text[at : at + room]) is not None), 0)
+    return f"… {text[at:]}" if at else ""
 
 
 def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentence:

@@ -149,7 +149,7 @@ def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
 
 def objects_to(objection: str, text: str) -> bool:
     """Whether words that object are about a statement, also about what it does not take: one
-    named thing or two content words. Chosen by hand."""
+    named thing or `OBJECTED` words."""
     (names, plain), (named, about) = topics(objection), topics(text)
     return bool(names & named) or len((names | plain) & (named | about)) >= OBJECTED
 
