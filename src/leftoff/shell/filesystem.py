@@ -305,11 +305,10 @@ class FileState:
         start = "" if path == "." else path if path == "/" else path + "/"
         size = len(start)
         return sorted(
-            (known[size:], self._kinds[known])
-            for known in [known for known in self._kinds if known.startswith(start)]
-            if "/" not in known[size:]
-            and len(known) > size
-            and self._kinds[known] in ("file", "directory")
+            (known[size:], kind)
+            for known, kind in self._kinds.items()
+            if known.startswith(start) and "/" not in known[size:]
+            if len(known) > size and kind in ("file", "directory")
         )
 
 

@@ -211,7 +211,8 @@ def _patch_printed(
     """Apply what is printed of one file; the text of the patch says whether it is new or
     removed, if it is known."""
     name, how, former, hunks = found[1].strip("'"), found[2], found[3], found[4]
-    of_file = [s for s in steps if f"/{s[2] or s[1]}".endswith(f"/{name}")] or steps[:1]
+    alone = len(steps) == 1
+    of_file = [s for s in steps if alone or f"/{s[2] or s[1]}".endswith(f"/{name}")]
     new = walk.kind(name) == "absent"
     verb = of_file[0][0] if of_file else "add" if new else "modify"
     if args.has("-R", "--reverse"):
