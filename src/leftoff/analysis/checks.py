@@ -304,7 +304,7 @@ class _Judge:
         verdict, basis = self._verdict(run, one, output)
         if run.weak and basis != "output":
             return None  # a script by whose name alone nothing can be said
-        if basis == "exit_code" and (outcome is None or outcome.exit_code is None):
+        if basis == "exit_code" and output.code is None:
             basis = "recorder"
         decides = telling(printed, verdict)
         tools = {tool} if tool else {t for p in printed for t in RULES[p.rule].tools}
@@ -359,7 +359,7 @@ class _Judge:
             good = []
         if bad:
             counted = any(p.failed for p in bad)
-            if passed and good and not counted and outcome and outcome.exit_code == 0:
+            if passed and good and not counted and output.code == 0:
                 return "passed", "output"  # a test that prints what a failure looks like
             return "failed", "output"
         if output.stopped:
@@ -422,13 +422,8 @@ def _one_each(
         ends = [p for p in ends if belongs(p, run.tool)]
     rules = {p.rule for p in ends}
     tools = {tool_of(p, run.kind) for p in ends}
-    others = [p for p in output.printed if fails(p) and p.rule not in rules]
-    if (
-        len(numbers) < 2
-        or not ends
-        or len(tools) > 1
-        or len(ends) > min(len(numbers), MAX_APART)
-    ):
+    others = [p for p in output.printed if (fails(p) or is_empty(p)) and p.rule not in rules]
+    if len(numbers) < 2 or len(tools) > 1 or not 0 < len(ends) <= min(len(numbers), MAX_APART):
         return {}
     if any(tools.intersection(RULES[p.rule].tools) for p in others):
         return {}  # whose line it is, nothing tells
