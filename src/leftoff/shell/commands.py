@@ -201,7 +201,7 @@ class Invocation:
         self.flags: set[str] = set()
         self.values: dict[str, list[str]] = {}
         self.operands: list[str] = []
-        takes, roles = {*entry.takes, *entry.code}, entry.roles
+        takes = {*entry.takes, *entry.code, *entry.roles}
         i, size = 0, len(words)
         while i < size:
             word = words[i]
@@ -214,30 +214,22 @@ class Invocation:
             elif word == "--":
                 self.operands.extend(words[i:])
                 break
-            elif word[:2] == "--":
+            elif word[:2] == "--" or word in takes or not entry.bundles:
                 option, found, value = word.partition("=")
                 self.flags.add(option)
                 if found:
                     self.values.setdefault(option, []).append(value)
-                elif (option in takes or option in roles) and i < size:
+                elif option in takes and i < size:
                     self.values.setdefault(option, []).append(words[i])
                     i += 1
-            elif word in takes or word in roles:
-                self.flags.add(word)
-                if i < size:
-                    self.values.setdefault(word, []).append(words[i])
-                    i += 1
-            elif not entry.bundles:
-                self.flags.add(word)
             else:
-                i = self._letters(word, words, i)
+                i = self._letters(word, words, i, takes)
 
-    def _letters(self, word: str, words: list[str], i: int) -> int:
-        takes, roles = {*self.entry.takes, *self.entry.code}, self.entry.roles
+    def _letters(self, word: str, words: list[str], i: int, takes: set[str]) -> int:
         for j in range(1, len(word)):
             option = "-" + word[j]
             self.flags.add(option)
-            if option in takes or option in roles:
+            if option in takes:
                 value = word[j + 1 :]
                 if not value and i < len(words):
                     value = words[i]
