@@ -230,10 +230,13 @@ class _Outcomes:
             if outcome is None or not did:
                 continue
             wrong = outcome.status in {"error", "timeout"} and _ALONE.issuperset(found)
-            if wrong or _GIT["failed"].search(outcome.output):
+            rejected = _GIT["rejected"].search(outcome.output) is not None
+            if wrong or rejected or _GIT["failed"].search(outcome.output):
                 until = outcome.message + 1
                 did -= {k for k in did if _count_between(self.shown.get(k, ()), at[0], until)}
-                if "nothing to commit" not in outcome.output and did:
+                if rejected:  # of a pull request behind it nothing is known
+                    did &= {"push"}
+                if did and (rejected or "nothing to commit" not in outcome.output):
                     one = next(step for step in _STEPS if step in did)
                     failed.setdefault(one, []).append(at[0])
             elif view.succeeded(at):
