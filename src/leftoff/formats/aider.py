@@ -14,6 +14,7 @@ from msgspec import field
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
+from leftoff.formats.lenient_json import code_in
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import KINDS, tool_call
@@ -284,19 +285,15 @@ class AiderReader(TextReader):
     def _unmatched(self, text: str) -> list[rec.Part]:
         """The results of a reply with blocks that were not found in their file: those that
         aider repeats failed, and it says how many others were applied."""
-        count, applied, waiting = _UNMATCHED.match(text), _OTHERS.search(text), self.waiting
-        missing = [old for _, old, _ in edits_in(text, "?")]
-        failed = [identity for identity, _, old in waiting if old in missing]
-        number, others = int(count[1]) if count else 0, int(applied[1]) if applied else 0
-        if len(waiting) == number:
-            failed = [identity for identity, *_ in waiting]
-        elif len(failed) != number or len(waiting) != number + others:
-            failed = []
-        self.waiting, line = [], text.partition("\n")[0]
-        other = "ok" if failed else "unknown"
+        waiting, self.waiting = self.waiting, []
+        number, others = (code_in(told, text) or 0 for told in (_UNMATCHED, _OTHERS))
+        repeated = {old for _, old, _ in edits_in(text, "?")}
+        failed = [len(waiting) == number or old in repeated for *_, old in waiting]
+        known = sum(failed) == number == len(waiting) - others
+        line = text.partition("\n")[0]
         return [
-            rec.ToolResult(identity, line, "error" if identity in failed else other)
-            for identity, *_ in waiting
+            rec.ToolResult(identity, line, ("error" if bad else "ok") if known else "unknown")
+            for (identity, *_), bad in zip(waiting, failed, strict=True)
         ]
 
     def _commit(self, text: str) -> list[rec.Part]:

@@ -12,7 +12,13 @@ from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, text_of, usage_by
-from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments, part_of
+from leftoff.formats.openai_parts import (
+    blocks_of,
+    content_text,
+    decode_arguments,
+    output_of,
+    part_of,
+)
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
 from leftoff.formats.vocabulary import tool_call, with_closing_words
 
@@ -75,7 +81,8 @@ class ChatReader(ItemReader):
         if thought := m.text("reasoning_content"):
             parts.append(rec.Reasoning(thought))
         for block in blocks_of(m.get("content")):
-            kind, text = block.text("type"), text_of(block.get("text"))
+            kind, part = block.text("type"), part_of(block)
+            text = part.text if type(part) is rec.Text else ""  # not that of a thought
             if kind in {"tool_use", "server_tool_use", "mcp_tool_use"}:
                 call, name = block.text("id"), block.text("name")
                 parts.append(self._call(call, name, block.get("input")))
@@ -84,7 +91,7 @@ class ChatReader(ItemReader):
             elif not m.get("tool_calls") and text_calls.has_calls(text):
                 parts += text_calls.calls_in(text, self._text_call)
             else:
-                parts.append(part_of(block))
+                parts.append(part)
         if refused := m.text("refusal"):
             parts.append(rec.Text(refused))
         calls = dicts_of(m.get("tool_calls"))
@@ -102,23 +109,21 @@ class ChatReader(ItemReader):
     def _user_parts(self, m: Fields) -> tuple[rec.Part, ...]:
         parts: list[rec.Part] = []
         for block in blocks_of(m.get("content")):
-            text = text_of(block.get("text"))
+            part = part_of(block)
+            text = part.text if type(part) is rec.Text else ""
             if block.get("type") == "tool_result":
                 parts.append(self._result(block))
             elif self.text_call_ids and text_calls.is_result(text):
                 parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
             else:
-                parts.append(part_of(block))
+                parts.append(part)
         return tuple(parts)
 
     def _result(self, block: Fields) -> rec.ToolResult:
         """A result; without the flag it is good: the API sets it on failures only."""
-        failed = block.get("is_error") is True or block.get("content.error_code") is not None
-        call, text = (
-            self.answered(block.text("tool_use_id")),
-            content_text(block.get("content")),
-        )
-        return rec.ToolResult(call, text, "error" if failed else "ok")
+        text, failed = output_of(block.get("content"))
+        status = "error" if failed or block.get("is_error") is True else "ok"
+        return rec.ToolResult(self.answered(block.text("tool_use_id")), text, status)
 
     def _text_call(self, name: str, given: object) -> rec.ToolCall:
         identity = f"text-call-{self.turn}-{len(self.text_call_ids)}"

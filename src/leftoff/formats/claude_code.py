@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import ClassVar, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.formats.claude_code_records import (
-    Answer,
     Block,
     Body,
     Compaction,
@@ -34,7 +34,7 @@ from leftoff.formats.injected import (
     typed_spans,
 )
 from leftoff.formats.lenient_json import Fields, count_of, dict_of, known_id, text_of
-from leftoff.formats.openai_parts import content_text, decode_arguments
+from leftoff.formats.openai_parts import content_text, decode_arguments, output_of
 from leftoff.formats.reader import Cursor, Format, Sample, holds_results, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
 from leftoff.model import (
@@ -437,14 +437,12 @@ def _result(
 ) -> tuple[ToolResult, tuple[Typed, ...]]:
     text = block.content or ""
     failed = block.is_error
-    if isinstance(text, list):
-        shown = [
-            piece.text or " ".join(filter(None, (piece.title, piece.url))) for piece in text
-        ]
-        text = "\n".join(filter(None, shown))
-    elif isinstance(text, Answer):
-        failed = failed or bool(text.error_code or text.return_code)
-        text = "\n".join(filter(None, (text.error_code, text.url, text.stdout, text.stderr)))
+    # Most are texts alone: these are not taken apart further.
+    if isinstance(text, list) and (words := [piece.text for piece in text if piece.text]):
+        text = "\n".join(words)
+    elif not isinstance(text, str):
+        text, said = output_of(msgspec.to_builtins(text))
+        failed = failed or said
     call = known_id(block.tool_use_id)
     detail: dict[str, object] | None = None
     typed: tuple[Typed, ...] = ()

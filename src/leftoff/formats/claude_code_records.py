@@ -4,21 +4,16 @@ from msgspec import Struct
 
 
 class Piece(Struct, gc=False):
+    """A piece of a result's content, or all of it: iFlow's, and of what the API has run."""
+
     text: str | None = None
-    # of what a search of the API found
     title: str | None = None
     url: str | None = None
-
-
-class Answer(Struct, gc=False):
-    """A result's content that is an object: iFlow's, and what the API itself has run."""
-
-    responseParts: object = None
     stdout: str | None = None
     stderr: str | None = None
     return_code: int | None = None
     error_code: str | None = None
-    url: str | None = None
+    responseParts: object = None
 
 
 class Origin(Struct, gc=False):
@@ -37,7 +32,7 @@ class Block(Struct, gc=False):
     input: object = None
     tool_use_id: str | None = None
     is_error: bool | None = None
-    content: str | list[Piece] | Answer | None = None
+    content: str | list[Piece] | Piece | None = None
 
 
 class Tokens(Struct, gc=False):

@@ -150,12 +150,13 @@ class CodexReader(ItemReader):
         if self.session and facts.id != self.session:
             # A fork: the parent's own header is copied in front of the parent's history.
             return (rec.SessionFacts(forked_from=facts.id),)
-        if facts.id and not self.session:
+        link = (rec.Link(facts.id, ""),) if facts.id else ()
+        if link and not self.session:
             self.prompts = [facts.id]
         self.session, self.copied = facts.id, bool(facts.parent_id)
         self.asked = bool(payload.get("source.subagent")) and not facts.forked_from
         self.cwd = facts.cwd or self.cwd
-        return (facts, rec.Link(facts.id, ""))
+        return (facts, *link)
 
     def _context(self, payload: Fields) -> Iterable[rec.Record]:
         self.model = payload.text("model") or self.model

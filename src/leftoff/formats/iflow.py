@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
-from leftoff.formats.claude_code_records import Answer, Block, Line, Result
+from leftoff.formats.claude_code_records import Block, Line, Piece, Result
 from leftoff.formats.gemini_parts import STATUS, response_texts, result_of
 from leftoff.formats.lenient_json import text_of
 from leftoff.formats.reader import Cursor, Format, Sample
@@ -35,7 +35,7 @@ class IflowReader(Struct):
         known = facts if isinstance(facts, Result) else Result()
         for block in line.message.content or () if line.message else ():
             # A result's content is a Gemini function response.
-            if isinstance(block, Block) and isinstance(block.content, Answer):
+            if isinstance(block, Block) and isinstance(block.content, Piece):
                 block.content, failed = response_texts(block.content.responseParts)
                 block.is_error = block.is_error or failed
         for found in self.claude.read(line, cursor):

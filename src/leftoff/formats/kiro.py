@@ -18,19 +18,20 @@ class KiroReader(ItemReader):
 
     cwd: str = ""
     model: str = ""
-    summary: str = ""  # of what was said before the history
+    summary: str | None = None  # of what was said before the history
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.model = document.text("model_info.model_id")
         yield document.facts(id="conversation_id")
         # The summary, with what is known of its message.
-        self.summary = "\n".join(texts_of(document.get("latest_summary")))
+        if given := document.get("latest_summary"):
+            self.summary = "\n".join(texts_of(given))
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
-        if self.summary:
+        if self.summary is not None:
             # Stored beside the history; the messages that it replaced are not recorded.
             yield from cursor.compacted(self.summary)
-            self.summary = ""
+            self.summary = None
         if not item.value:
             yield rec.Unknown("history/no object")
         yield from self._user(item.at("user"), cursor)

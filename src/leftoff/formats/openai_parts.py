@@ -21,6 +21,22 @@ def content_text(content: object) -> str:
     return content if isinstance(content, str) else "\n".join(texts_of(content))
 
 
+def output_of(content: object) -> tuple[str, bool]:
+    """The text of a result, and whether it says itself that it failed: tools that the API has
+    run give the pages that were found, or an object with what was printed."""
+    shown: list[str] = []
+    failed = False
+    for block in blocks_of(content):
+        if text := block.text("text"):
+            shown.append(text)
+            continue
+        code = block.text("error_code")
+        page = " ".join(filter(None, (block.text("title"), block.text("url"))))
+        shown += filter(None, (code, page, block.text("stdout"), block.text("stderr")))
+        failed |= bool(code or block.number("return_code"))
+    return "\n".join(shown), failed
+
+
 def blocks_of(content: object) -> list[Fields]:
     """The blocks of a content; one of text for a string, alone or in the list: some recorders
     write bare strings among the blocks."""
@@ -43,8 +59,8 @@ def part_of(block: Fields) -> Part:
     if kind in {"tool_use", "toolCall"}:
         given = block.get("input" if "input" in block.value else "arguments")
         return tool_call(block.identity("id"), block.text("name"), given)
-    if kind == "text" or isinstance(block.get("text"), str):
-        return Text(block.text("text"))
+    if kind in {"text", "refusal"} or isinstance(block.get("text"), str):
+        return Text(block.text("text", "refusal"))
     return Media(block.text("mimeType") or kind)
 
 

@@ -103,23 +103,16 @@ class PiReader(ItemReader):
     def _subagents(self, body: Fields, message: Builder) -> Iterable[rec.Message]:
         """What subagents of extensions said and did: only the call's result records it."""
         runs = dicts_of(body.get("details.results"))
-        for number, said in (
-            (n, m) for n, run in enumerate(runs) for m in dicts_of(run.get("messages"))
-        ):
-            given = Fields(said)
-            message_of = partial(
-                message,
-                key="",
-                parent="",
-                response=None,
-                agent=f"{body.identity('toolCallId')}-{number}",
-                model=given.text("model"),
-                usage=usage_by(given.get("usage"), _USAGE),
-            )
-            for found in self._message(given, message_of):
-                if isinstance(found, rec.Message):
-                    origin = "injected" if found.typed else found.origin
-                    yield msgspec.structs.replace(found, typed=(), origin=origin)
+        for number, run in enumerate(runs):
+            agent = f"{body.identity('toolCallId')}-{number}"
+            say = partial(message, key="", parent="", response=None, agent=agent)
+            for said in map(Fields, dicts_of(run.get("messages"))):
+                usage = usage_by(said.get("usage"), _USAGE)
+                says = partial(say, model=said.text("model"), usage=usage)
+                for found in self._message(said, says):
+                    if isinstance(found, rec.Message):
+                        origin = "injected" if found.typed else found.origin
+                        yield msgspec.structs.replace(found, typed=(), origin=origin)
 
     def _user_command(self, body: Fields) -> tuple[rec.Part, ...]:
         self.commands += 1

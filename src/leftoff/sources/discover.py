@@ -3,6 +3,7 @@
 `places.toml` beside this file lists where clients store their sessions. Of each file only the
 name, size, modification time and the first 64 KiB are read."""
 
+import ntpath
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
 from itertools import takewhile
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -583,7 +584,7 @@ def place_of(path: str, environ: Mapping[str, str]) -> str:
 
 def folder_of(project: str | None) -> str:
     """The absolute path of a project's directory, as a person types it; "" for any. One of
-    Windows stays, also where the recordings are read elsewhere."""
-    if project and PureWindowsPath(project).drive:
-        return project
+    Windows stays one, also where the recordings are read elsewhere."""
+    if project and re.match(r"[A-Za-z]:[/\\]|\\\\", project):
+        return ntpath.normpath(project)
     return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
