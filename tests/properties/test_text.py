@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from leftoff import codec
 from leftoff.analysis import intents
-from leftoff.extraction import checks
 from leftoff.extraction.requests import RULES, matches
 from leftoff.extraction.rules import lowered
 from leftoff.extraction.session_state import ContextOccupancy
@@ -209,14 +208,6 @@ def test_the_automaton_of_intents_is_its_patterns(text: str) -> None:
         if re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
     }
     assert intents._found(text) == long_way
-
-
-@given(TEXTS)
-def test_the_gate_of_commands_is_their_pattern(command: str) -> None:
-    if checks.may_run_a_check(command):
-        assert checks._COMMANDS.search(command)
-    elif not checks._RE["looking"].fullmatch(command):
-        assert not checks._COMMANDS.search(command)
 
 
 @pytest.mark.parametrize("topic", sorted(RULES))

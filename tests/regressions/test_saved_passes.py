@@ -21,6 +21,7 @@ import errno
 import gc
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -183,9 +184,11 @@ def test_garbage_collection_is_left_as_it_was(
 
     monkeypatch.setattr(api.SessionReading, "summary", fail)
     kept, follower = SavedPass(tmp_path / "state"), Follower(str(path), tmp_path / "followed")
-    (gc.enable if on else gc.disable)()
+    if not on:
+        gc.disable()
+    summaries: list[Callable[[], object]] = [lambda: kept.summary(str(path)), follower.summary]
     try:
-        for summary in (lambda: kept.summary(str(path)), follower.summary):
+        for summary in summaries:
             with pytest.raises(ZeroDivisionError):
                 summary()
             assert gc.isenabled() is on
