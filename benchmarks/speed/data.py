@@ -100,6 +100,8 @@ def renewed(data: bytes, number: int, after: bytes = b"") -> bytes:
 
 def parts(sessions: Sequence[tuple[str, bytes]], size: int) -> Iterator[bytes]:
     """The sessions over and over as parts of one, until `size` bytes; whole lines."""
+    if not any(data for _, data in sessions):
+        raise ValueError("no session to repeat")
     told, number, last = 0, 0, b""
     while told < size:
         for _, data in sessions:
