@@ -446,8 +446,8 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
         about = words.removesuffix(f" {own}")
         if words.endswith(f": {own}") and (about in whole or about in gate.text(whole)):
             return ""
-        told = gate.text(words)
+        expected = gate.text(words)
         # With some words before what differs.
-        begin = max(0, len(commonprefix((shown, told))) - 20)
-        return f"{where}: says {shown[begin:][:60]!r}, not {told[begin:][:60]!r}"
+        begin = max(0, len(commonprefix((shown, expected))) - 20)
+        return f"{where}: says {shown[begin:][:60]!r}, not {expected[begin:][:60]!r}"
     return f"{where}: changed since the summary was made"

@@ -286,7 +286,7 @@ class AiderReader(TextReader):
         """The results of a reply with blocks that were not found in their file: those that
         aider repeats failed, and it says how many others were applied."""
         waiting, self.waiting = self.waiting, []
-        number, others = (code_in(told, text) or 0 for told in (_UNMATCHED, _OTHERS))
+        number, others = (code_in(pattern, text) or 0 for pattern in (_UNMATCHED, _OTHERS))
         repeated = {old for _, old, _ in edits_in(text, "?")}
         failed = [len(waiting) == number or old in repeated for *_, old in waiting]
         known = sum(failed) == number == len(waiting) - others

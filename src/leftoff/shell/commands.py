@@ -250,7 +250,7 @@ class Invocation:
         return not self.flags.isdisjoint(options)
 
     def suffix(self) -> str:
-        """How the name of the copy ends that is kept of a file changed in place."""
+        """How the name of the backup of a file changed in place ends."""
         return (self.entry.suffix and self.value(*self.entry.in_place)) or ""
 
     def value(self, *options: str) -> str | None:

@@ -123,8 +123,8 @@ def write(
 
 
 def modify(walk: Walk, field: str, tool: str | None = None, *, suffix: str = "") -> Status:
-    """Change a file that exists; `suffix`: how the name of the copy ends that is kept of it,
-    or its whole name, with ``*`` for that of the file."""
+    """Change a file that exists; `suffix`: how the name of its backup ends, or the whole name,
+    with ``*`` for that of the file."""
     tool = tool or walk.tool
     path = walk.resolved(field)
     if path is None:
