@@ -172,13 +172,6 @@ def _gzip(raw: IO[bytes]) -> Iterator[IO[bytes]]:
         yield buffered
 
 
-def _zstandard(raw: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
-    writer: AbstractContextManager[IO[bytes]] = (
-        _zstd().ZstdCompressor(level=3).stream_writer(raw)
-    )
-    return writer
-
-
 def _zstd() -> Any:
     return imported("zstandard", "an output in .zst needs", "zst")
 
@@ -277,7 +270,10 @@ def _inserter(db: sqlite3.Connection, table: str) -> Callable[[bytes], object]:
 _KINDS: dict[str, tuple[str, Writer]] = {
     ".jsonl": ("jsonl", _lines(nullcontext)),
     ".jsonl.gz": ("jsonl", _lines(_gzip)),
-    ".jsonl.zst": ("jsonl", _lines(_zstandard)),
+    ".jsonl.zst": (
+        "jsonl",
+        _lines(lambda raw: _zstd().ZstdCompressor(level=3).stream_writer(raw)),
+    ),
     ".parquet": ("parquet", _parquet),
     ".sqlite": ("sqlite", _sqlite),
     ".db": ("sqlite", _sqlite),

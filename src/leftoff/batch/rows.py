@@ -5,6 +5,7 @@ what was not asked for is null or has no rows. docs/scale.md describes every col
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC
 from typing import Any
 
@@ -187,12 +188,10 @@ def session_key(path: str, number: int) -> str:
 def to_utc(time: str) -> str | None:
     """A recorded time as ISO 8601 in UTC; None if it is none. A time without zone is UTC."""
     moment = parse_time(time)
-    if moment is None:
-        return None
-    try:
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
-    except OverflowError:
-        return None
+    with suppress(OverflowError):
+        if moment is not None:
+            return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+    return None
 
 
 class Rows:
@@ -246,6 +245,8 @@ def _session(
 ) -> SessionRow:
     session, stats, context = summary["session"], summary["stats"], summary["context"]
     spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
+    runs = (c["verdict"] for c in summary["checks"] if c["kind"] == "test")
+    tests = [verdict for verdict in runs if verdict != "unknown"]
     kinds = ("input", "output", "cache_read", "cache_write", "reasoning")
     counted = ("message", "turn", "tool_call", "user_message", "error")
     same: codec.JsonObject = {
@@ -271,7 +272,7 @@ def _session(
         started=to_utc(session["started"]),
         ended=to_utc(session["ended"]),
         subagents=len(session["children"]),
-        subagent_tokens=sum(_total(usage) for usage in spend["subagents"].values()),
+        subagent_tokens=sum(u.total for u in safe.context.spend.subagents.values()),
         stage=progress["current_stage"] or None,
         progress=progress["progress_percentage"],
         decisions=len(summary["key_decisions"]),
@@ -279,22 +280,13 @@ def _session(
         files_changed=len(changed_files(safe)),
         open_requests=sum(r["status"] == "open" for r in summary["user_requests"]),
         left_open=len(left_open(safe)),
-        last_test_passed=_last_test(summary["checks"]),
+        last_test_passed=tests[-1] == "passed" if tests else None,
         tests_older_than_last_edit=progress["tests_older_than_last_edit"],
         lines=lines["total"],
         redactions=sum(stats["redactions"].values()),
         document=document,
         **same,
     )
-
-
-def _total(usage: Mapping[str, int]) -> int:
-    return sum(usage[name] for name in ("input", "output", "cache_read", "cache_write"))
-
-
-def _last_test(checks: Iterable[Mapping[str, Any]]) -> bool | None:
-    runs = [c["verdict"] for c in checks if c["kind"] == "test" and c["verdict"] != "unknown"]
-    return runs[-1] == "passed" if runs else None
 
 
 def _rows_of(

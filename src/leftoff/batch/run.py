@@ -205,7 +205,8 @@ class Run:
         report.counts.add(result.counts)
         if result.counts.failures and len(report.failed) < 4 * SHOWN:
             self._failures(result.tables[0])
-        slow = SlowJob(round(result.seconds, 3), _shown(job.files[0].path), job.size)
+        path = str(Redactor().text(codec.to_valid_json(job.files[0].path)))
+        slow = SlowJob(round(result.seconds, 3), path, job.size)
         report.slowest = heapq.nlargest(
             SHOWN, [*report.slowest, slow], key=lambda s: (s.seconds, s.path)
         )
@@ -269,26 +270,22 @@ class Run:
             report.written.append(place)
             self._index.set_about(entry, outputs.fingerprint(place, rows) if comparable else "")
 
-    def results(self) -> Iterator[tuple[Job, tuple[bytes, ...]]]:
-        """Each job with its rows, in the order of paths, when those before it are done."""
+    def results(self) -> Iterator[tuple[bytes, ...]]:
+        """The tables of each job, in the order of paths, when those before it are done."""
         every, todo = self._plan()
         early: dict[int, tuple[bytes, ...]] = {}
         mine = {job.number for job in todo}
         with closing(self._do(todo, in_order=True)) as doing:
             for job in every:
                 if job.number not in mine:
-                    yield job, self._index.tables(job) or ()
+                    yield self._index.tables(job) or ()
                     continue
                 while job.number not in early:
                     done, result = next(doing)
                     early[done.number] = result.tables
-                yield job, early.pop(job.number)
+                yield early.pop(job.number)
             for _ in doing:  # no result is left; the generator commits the index
                 pass
-
-
-def _shown(path: str) -> str:
-    return str(Redactor().text(codec.to_valid_json(path)))
 
 
 def index_beside(where: str, home: str) -> str:

@@ -6,6 +6,7 @@ are not read again. docs/scale.md has the measured sizes."""
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -114,17 +115,13 @@ def summarize_all(
     several = paths_given(paths)
     chosen: Engine = engine or (Pool(workers, limit) if workers else InProcess())
     run = Run(several, wanted, chosen, os.fspath(index) if index else ":memory:", os.environ)
-    return _each(run, chosen if engine is None else None)
+    return _each(run, nullcontext() if engine else closing(chosen))
 
 
-def _each(run: Run, ours: Engine | None) -> Iterator[Summarized]:
-    try:
-        for _, tables in run.results():
+def _each(run: Run, engine: AbstractContextManager[object]) -> Iterator[Summarized]:
+    with closing(run), engine:
+        for tables in run.results():
             yield from _sessions_of(tables)
-    finally:
-        if ours is not None:
-            ours.close()
-        run.close()
 
 
 async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterator[Summarized]:

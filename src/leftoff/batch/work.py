@@ -126,21 +126,22 @@ class _Doing:
 
     def run(self) -> None:
         paths = [path for file in self.job.files if self._opens(path := file.path)]
-        if len(paths) > 1:
-            try:
-                self._session(paths, -1)
-                return
-            except UsageError:
-                pass  # they have nothing in common although their headers match
-            except Exception as error:  # noqa: BLE001 - one bad session costs one row
-                self._add_failure(paths[0], error)
-                return
+        if len(paths) > 1 and self._try(paths, -1):
+            return
         for path in paths:
             for number in range(len(self._own(path).sessions)):
-                try:
-                    self._session([path], number)
-                except Exception as error:  # noqa: BLE001 - one bad session costs one row
-                    self._add_failure(path, error)
+                self._try([path], number)
+
+    def _try(self, paths: Sequence[str], number: int) -> bool:
+        """The rows of one session, or of its failure; False where several files have nothing in
+        common although their headers match."""
+        try:
+            self._session(paths, number)
+        except Exception as error:  # noqa: BLE001 - one bad session costs one row
+            if number < 0 and isinstance(error, UsageError):
+                return False
+            self._add_failure(paths[0], error)
+        return True
 
     def _opens(self, path: str) -> bool:
         try:
@@ -177,18 +178,15 @@ class _Doing:
         saved, builtin = self.job.states.get(path), self.wanted.builtin
         if saved is not None:
             with suppress(StateError, FileReplaced):  # then it is read whole
-                state = _unpacked(saved, path)
-                reading = Pass.load(state, path, tuple(extractors), builtin)
-                del state
+                reading = Pass.load(_unpacked(saved, path), path, tuple(extractors), builtin)
                 cursor = feed_file(reading, path, saved.cursor)
                 self.read -= saved.cursor.offset
                 return reading, cursor
-        given = path, format, extractors, builtin
         if not is_url(path) and not is_multi_file(path):
             with suppress(NotResumable, FileReplaced):
-                reading = Pass(*given)
+                reading = Pass(path, format, extractors, builtin)
                 return reading, feed_file(reading, path, None)
-        reading = Pass(*given)
+        reading = Pass(path, format, extractors, builtin)
         with local_copy(path) as place, open_lines(place) as lines:
             reading.feed_lines(lines)
         return reading, None
@@ -234,15 +232,8 @@ class _Doing:
         document = self._document(redacted, gathered, gate)
         place = max(0, number)
         key = session_key(paths[0], place)
-        self.rows.session(
-            key,
-            place,
-            safe,
-            redacted,
-            document,
-            wanted.builtin,
-            cost(view, view.children, wanted.prices),
-        )
+        paid = cost(view, view.children, wanted.prices)
+        self.rows.session(key, place, safe, redacted, document, wanted.builtin, paid)
         if wanted.what == "memory":
             found = session_entries(key, redacted, view, gate)
             self.memory.append(found)
@@ -322,10 +313,10 @@ def save_position(reading: Pass, cursor: Cursor, least: int) -> jobs.SavedPositi
 
 def _unpacked(saved: jobs.SavedPosition, path: str) -> State:
     try:
-        state: State = codec.unpack_state(zlib.decompress(saved.state), State)
+        found: State = codec.unpack_state(zlib.decompress(saved.state), State)
+        return found
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: the saved state is damaged ({error})") from error
-    return state
 
 
 def feed_file(reading: Pass, path: str, start: Cursor | None) -> Cursor:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +76,13 @@ def batch(
     # An index holds answers of readers too: asking again needs rows that are made again.
     if fresh or (reading is not None and reading.refresh):
         _forget(memory)
-    # The log of a job would be full of bars.
-    watcher = BatchProgress() if not quiet and sys.stderr.isatty() else None
-    doing = _engine(engine, workers or 0, address, limit)
-    try:
-        run = Run(paths, wanted, doing, memory, os.environ, watcher)
-        try:
-            report = run.write(places)
-        finally:
-            # The engine is closed last and in any case: its processes would outlive this one.
-            run.close()
-    finally:
-        doing.close()
-        if watcher is not None:
-            watcher.end()
+    with (
+        progress(quiet=quiet) as watcher,
+        # In any case: its processes would outlive this one.
+        closing(_engine(engine, workers or 0, address, limit)) as doing,
+        closing(Run(paths, wanted, doing, memory, os.environ, watcher)) as run,
+    ):
+        report = run.write(places)
     unanswered = report.counts.unanswered
     if unanswered:
         reason = min(unanswered, key=lambda words: (-unanswered[words], words))
@@ -148,11 +142,17 @@ class BatchProgress:
         self._bar.label = f"{report.done:,} of {self._todo:,}{failed}"
         self._bar.update(job.size)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Takes the bar off the screen."""
         click.echo("\r\x1b[2K", nl=False, err=True, color=True)
         if self._bar is not None:
             self._bar.finish()
+
+
+def progress(*, quiet: bool = False) -> AbstractContextManager[BatchProgress | None]:
+    """A listener of a batch, until the block ends; None where stderr is no terminal."""
+    # The log of a job would be full of bars.
+    return closing(BatchProgress()) if not quiet and sys.stderr.isatty() else nullcontext()
 
 
 def summary_line(report: Report) -> str:

@@ -35,22 +35,22 @@ def budget(
     Example: leftoff budget latest --watch"""
     found = settings.load_here({} if preset is None else {"preset": preset})
     chosen = found.settings.watched()
-    windows, prices = found.settings.windows, found.settings.prices
+    rows = {"windows": found.settings.windows, "prices": found.settings.prices}
     path = path_of(session)
     # Instructions name tokens, so they need the window of the session; the setting is a
     # default.
     if instructions:
-        seen = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
+        seen = account_of(path, chosen, format=recorder, **rows)
         usable = seen.account.context.usable_window
         # A window that is not known: the setting stands in for it.
         total = usable or found.settings.context_management.budget_total
         deliver(thresholds.instructions(chosen, total))
         return
     if not watch:
-        now = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
+        now = account_of(path, chosen, format=recorder, **rows)
         deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)))
         return
-    following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
+    following = AccountFollower(path, chosen, format=recorder, **rows)
     lines_up = 0
     # The file alone is polled: `changed` reads what was added, and nothing otherwise.
     for _ in polls(interval, seconds):

@@ -1,9 +1,9 @@
 """`leftoff memory`, and what the commands that ask the memory share."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +14,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.batch.pool import Engine, InProcess, Pool
 from leftoff.batch.run import Report
-from leftoff.cli.batch import BatchProgress, summary_line
+from leftoff.cli.batch import progress, summary_line
 from leftoff.cli.group import tell
 from leftoff.cli.output import columns, deliver
 from leftoff.cli.params import grouped, options
@@ -97,15 +97,10 @@ asking = grouped("asked", Question)
 def _update(
     path: Path, paths: tuple[str, ...], engine: Engine, timeout: float = LOCK_TIMEOUT
 ) -> Report | None:
-    shown = BatchProgress() if sys.stderr.isatty() else None
-    try:
+    with progress() as shown, closing(engine):
         return update(
             path, paths, environ=os.environ, engine=engine, watcher=shown, timeout=timeout
         )
-    finally:
-        engine.close()
-        if shown is not None:
-            shown.end()
 
 
 @click.group()

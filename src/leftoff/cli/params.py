@@ -75,10 +75,20 @@ def _choice(known: Any) -> click.Choice[str]:
     return click.Choice(known)
 
 
-def _seconds(least: float) -> click.FloatRange:
-    from leftoff.cli.poll import Seconds
+# Thirty years: more than any poll lasts, and within what every clock can wait for.
+MAX_SECONDS = 1e9
 
-    return Seconds(least)
+
+class Seconds(click.FloatRange):
+    """Seconds; not `nan` or `inf`, which click's ranges accept."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if not seconds <= MAX_SECONDS:
+            self.fail(f"must be at most {MAX_SECONDS:.0e} seconds, not {value!r}.", param, ctx)
+        return seconds
 
 
 # What a row may say that it is, the first that it says, and the type for the value there.
@@ -87,7 +97,7 @@ _TYPES: Mapping[str, Callable[[Any], Any]] = {
     "text": lambda _: None,
     "int": lambda least: click.INT if least == "any" else click.IntRange(min=least),
     "float": lambda least: click.FloatRange(min=least),
-    "seconds": _seconds,
+    "seconds": lambda least: Seconds(min=least),
     "choice": _choice,
     "path": lambda _: click.Path(),
     "unprocessed": lambda _: click.UNPROCESSED,

@@ -4,27 +4,8 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import click
-
-# Thirty years: more than any poll lasts, and within what every clock can wait for.
-MAX_SECONDS = 1e9
-
-
-class Seconds(click.FloatRange):
-    """Seconds, at least `least`; not `nan` or `inf`, which click's ranges accept."""
-
-    def __init__(self, least: float = 0) -> None:
-        super().__init__(min=least)
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        seconds = float(super().convert(value, param, ctx))
-        if not seconds <= MAX_SECONDS:
-            self.fail(f"must be at most {MAX_SECONDS:.0e} seconds, not {value!r}.", param, ctx)
-        return seconds
+from leftoff.cli.params import MAX_SECONDS
 
 
 def polls(interval: float, seconds: float | None) -> Iterator[None]:

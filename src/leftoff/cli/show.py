@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
-from leftoff.cli.no_redact import gate_of
-from leftoff.cli.output import coloured, deliver
+from leftoff.cli.output import coloured, deliver, gate_of
 from leftoff.cli.params import CHOOSE, options, path_of
 from leftoff.errors import UsageError
 from leftoff.model import Message

@@ -11,8 +11,7 @@ from leftoff.analysis.summary_json import json_pieces, seed_shape
 from leftoff.api import SessionReading
 from leftoff.cli import params
 from leftoff.cli.group import complain
-from leftoff.cli.no_redact import gate_of
-from leftoff.cli.output import columns, deliver, nothing_fits, rendered
+from leftoff.cli.output import columns, deliver, gate_of, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import Redactor, redactors

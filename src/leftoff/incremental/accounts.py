@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -26,26 +27,21 @@ class SessionAccount(Struct, frozen=True):
 
 
 def account_of(
-    path: str,
-    preset: Preset,
-    *,
-    format: str | None = None,
-    windows: Sequence[ModelRow] = (),
-    prices: Sequence[PriceRow] = (),
+    path: str, preset: Preset, *, format: str | None = None, **rows: Any
 ) -> SessionAccount:
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
         path: a file, a session's directory, or "-" for standard input; of several sessions in
             a file the one that a summary is of.
-        windows, prices: rows that come before those of the built-in tables.
+        rows: `windows` and `prices` of `account_of_reading`.
 
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format."""
     gathered = SessionReading()
     gathered.add(path, format, (), None)
-    return account_of_reading(gathered, preset, windows=windows, prices=prices)
+    return account_of_reading(gathered, preset, **rows)
 
 
 def account_of_reading(
@@ -56,8 +52,8 @@ def account_of_reading(
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
-    """The account of recordings that were read, or of one subagent in them; `windows` and
-    `prices` as for `account_of`."""
+    """The account of recordings that were read, or of one subagent in them; the rows in
+    `windows` and `prices` come before those of the built-in tables."""
     main = gathered.view(agent)
     recorder = gathered.formats[0]
     return SessionAccount(
@@ -75,18 +71,10 @@ class AccountFollower:
     `GrowingSession`, and `account_of` for the rest."""
 
     def __init__(
-        self,
-        path: str,
-        preset: Preset,
-        *,
-        format: str | None = None,
-        windows: Sequence[ModelRow] = (),
-        prices: Sequence[PriceRow] = (),
+        self, path: str, preset: Preset, *, format: str | None = None, **rows: Any
     ) -> None:
         self._session = GrowingSession(path, format)
-        self._account = partial(
-            account_of_reading, preset=preset, windows=windows, prices=prices
-        )
+        self._account = partial(account_of_reading, preset=preset, **rows)
 
     def changed(self) -> SessionAccount | None:
         """The account now, or None if nothing was written since the last call.

@@ -27,6 +27,7 @@ whatever file is at its path, and is read whole each time."""
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -67,7 +68,7 @@ class FollowedFile(Struct, frozen=True):
     whole: bool = False
 
 
-class _Followed(Struct):
+class _Followed(Struct, frozen=True):
     """What `followed.json` holds: parts in the order in which they were at the path.
 
     Attributes:
@@ -77,7 +78,7 @@ class _Followed(Struct):
     schema: Literal["leftoff.followed/1"] = "leftoff.followed/1"
     path: str = ""
     last: int = 0
-    parts: list[FollowedFile] = []
+    parts: tuple[FollowedFile, ...] = ()
     beside: int = 0
 
 
@@ -152,23 +153,22 @@ class Follower:
     @property
     def parts(self) -> tuple[FollowedFile, ...]:
         """The followed recordings, in the order in which they were at the path."""
-        return tuple(self._load(self._file).parts)
+        return self._load(self._file).parts
 
-    def _read_all(self, held: HeldFile[_Followed]) -> tuple[Look, list[FollowedFile]]:
-        followed = self._load(held)
-        saved = _copy_of(followed)
+    def _read_all(self, held: HeldFile[_Followed]) -> tuple[Look, Sequence[FollowedFile]]:
+        saved = self._load(held)
         # In this order: a recording that was renamed still has, in the saved state, the path at
         # which another one is now.
-        missing = _update_paths(followed)
-        began = self._add_current(followed)
+        there, missing = _found_again(saved)
+        followed, began = self._with_current(there)
         if followed != saved:  # saved before it is read, because the process may be killed
             self._save(held, followed)
-            saved = _copy_of(followed)
+        parts = [*followed.parts]
         read, complete = 0, True
         refused: InputError | None = None
-        for index, part in enumerate(followed.parts):
+        for index, part in enumerate(parts):
             try:
-                news, all_of_it, followed.parts[index] = self._read(part)
+                news, all_of_it, parts[index] = self._read(part)
             except InputError as error:  # the others are read all the same
                 refused = error
                 continue
@@ -176,14 +176,14 @@ class Follower:
             complete = complete and all_of_it
         beside = self._beside()
         read += abs(beside - followed.beside)
-        followed.beside = beside
-        if followed != saved:
-            self._save(held, followed)
+        now = replace(followed, parts=tuple(parts), beside=beside)
+        if now != followed:
+            self._save(held, now)
         if refused is not None:
             raise refused
-        return Look(read, complete, began, tuple(missing)), followed.parts
+        return Look(read, complete, began, tuple(missing)), parts
 
-    def _summary(self, parts: list[FollowedFile]) -> ContextSummary:
+    def _summary(self, parts: Sequence[FollowedFile]) -> ContextSummary:
         read: dict[str, Pass] = {}
         refused: InputError | None = None
         for part in parts:
@@ -210,26 +210,26 @@ class Follower:
         with no_garbage_collection():
             return gathered.summary("")
 
-    def _add_current(self, followed: _Followed) -> bool:
-        """Makes the file at the path the last part; True if it was not."""
+    def _with_current(self, followed: _Followed) -> tuple[_Followed, bool]:
+        """The file at the path as the last part, and whether it was not before."""
         main, _ = session_paths(self.path)
-        for index, part in enumerate(followed.parts):
+        parts = followed.parts
+        for part in parts:
             if _same_file(part.path, main):
-                del followed.parts[index]
-                followed.parts.append(replace(part, path=main))
-                return index != len(followed.parts) - 1
+                others = tuple(other for other in parts if other is not part)
+                now = replace(followed, parts=(*others, replace(part, path=main)))
+                return now, part is not parts[-1]
         try:
             with open_regular(main) as file:
                 mark = Cursor.at(file, 0)
         except SourceError:
             if followed.last:
-                return False  # renamed, and the next file is not there yet
+                return followed, False  # renamed, and the next file is not there yet
             raise
-        followed.path = self.path
-        followed.last += 1
+        number = followed.last + 1
         home = os.path.dirname(os.path.realpath(main))  # noqa: PTH120
-        followed.parts.append(FollowedFile(followed.last, main, home, mark))
-        return True
+        parts = (*parts, FollowedFile(number, main, home, mark))
+        return replace(followed, path=self.path, last=number, parts=parts), True
 
     def _beside(self) -> int:
         size = 0
@@ -246,19 +246,15 @@ class Follower:
     def _read(self, part: FollowedFile) -> tuple[int, bool, FollowedFile]:
         """Reads what was added to a part: number of bytes, whether that is all, and the updated
         part. A part that was moved meanwhile is left for the next call."""
-        before = part.mark
+        before, whole = part.mark, part.whole
         try:
             with open_regular(part.path) as file:
-                status = os.fstat(file.fileno())
+                mark = Cursor.at(file, os.fstat(file.fileno()).st_size)
                 if not _fits(part, file):
-                    if not part.whole:
+                    if not whole:
                         return 0, False, part
-                    mark = Cursor.at(file, status.st_size)  # it was rewritten
-                    return status.st_size, True, replace(part, mark=mark)
-                mark = Cursor(status.st_dev, status.st_ino, before.offset, before.edges)
-                whole = part.whole
-                if status.st_size != before.offset:
-                    mark = Cursor.at(file, status.st_size)
+                    return mark.offset, True, replace(part, mark=mark)  # it was rewritten
+                if mark.offset != before.offset:
                     try:
                         self._saved_pass(part).read_file(file, part.path)
                         whole = False
@@ -267,10 +263,8 @@ class Follower:
                     # Once more: it may have been rewritten while it was read.
                     if not _fits(part, file):
                         return 0, False, part
-        except FileReplaced:
-            return 0, False, part
         except SourceError as error:
-            if _is_absence(error):
+            if isinstance(error, FileReplaced) or _is_absence(error):
                 return 0, False, part
             raise
         news = mark.offset - before.offset
@@ -287,11 +281,11 @@ class Follower:
             followed = file.load()
             # A path that redaction changes or that is not valid UTF-8 does not match.
             if followed is not None and followed.path == self.path:
-                return _copy_of(followed)
+                return followed
         return _Followed()
 
     def _save(self, held: HeldFile[_Followed], followed: _Followed) -> None:
-        held.save(_copy_of(followed))
+        held.save(followed)
         # After the save: a kill in between leaves a folder too many, not a part without one.
         known = {str(part.number) for part in followed.parts}
         for entry in os.scandir(self.folder):
@@ -299,29 +293,24 @@ class Follower:
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 
-def _copy_of(followed: _Followed) -> _Followed:
-    return replace(followed, parts=[*followed.parts])
-
-
 # -- where recordings are ------------------------------------------------------------------
 
 
-def _update_paths(followed: _Followed) -> list[str]:
-    """Updates the path of each part and drops those that no longer exist; returns the paths of
-    the dropped ones."""
+def _found_again(followed: _Followed) -> tuple[_Followed, list[str]]:
+    """Each part with its path as it is now, and the last paths of those that no longer exist,
+    which are dropped."""
     missing: list[str] = []
     parts: list[FollowedFile] = []
-    at = [part.whole or _is_at(part, part.path) for part in followed.parts]
-    taken = [part.path for part, there in zip(followed.parts, at, strict=True) if there]
-    for part, there in zip(followed.parts, at, strict=True):
-        where = part.path if there else _find_moved(part, taken)
+    there = [p for p in followed.parts if p.whole or _is_at(p, p.path)]
+    taken = [part.path for part in there]
+    for part in followed.parts:
+        where = part.path if part in there else _find_moved(part, taken)
         if where is None:
             missing.append(part.path)
             continue
         taken.append(where)
         parts.append(replace(part, path=where))
-    followed.parts = parts
-    return missing
+    return replace(followed, parts=tuple(parts)), missing
 
 
 def _find_moved(part: FollowedFile, taken: list[str]) -> str | None:

@@ -82,10 +82,8 @@ def update(
     try:
         with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", timeout):
             run = Run(named, options, own, str(path), environ, watcher, MemoryIndex)
-            try:
+            with closing(run):
                 report = run.write()
-            finally:
-                run.close()
             if report.done >= COMPACTED_FROM and not report.interrupted:
                 _compact(path)
             return report
