@@ -13,7 +13,7 @@ from leftoff.handover.checks import last_checks
 from leftoff.handover.facts import Fact, Handover, check_command
 from leftoff.handover.lines import MIDDLE
 from leftoff.handover.packing import Line, Part
-from leftoff.handover.text_match import TextMatcher, content_words
+from leftoff.handover.text_match import TextMatcher, content_words, words
 from leftoff.handover.wording import inline, inline_code, inline_prose
 from leftoff.summary import ContextSummary
 from leftoff.tables import table
@@ -43,7 +43,8 @@ def beside(
     matcher = TextMatcher(recorded)
 
     def lacking(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-        return tuple(f for f in facts if not _stated(matcher, f.text))
+        about = [(fact, content_words(fact.text)) for fact in facts]
+        return tuple(f for f, w in about if len(w) < MIN_WORDS or not matcher.states(w))
 
     kept = replace(
         handover,
@@ -57,11 +58,6 @@ def beside(
     return kept, (part,) if wrong else ()
 
 
-def _stated(matcher: TextMatcher, text: str) -> bool:
-    words = content_words(text)
-    return len(words) >= MIN_WORDS and matcher.states(words)
-
-
 def contradictions(
     handover: Handover, recorded: str, summary: ContextSummary
 ) -> tuple[Line, ...]:
@@ -73,11 +69,11 @@ def contradictions(
     committed and a file was changed after the last commit; something is said to be pushed and
     nothing was pushed; a file is said to be created that was deleted."""
     own = (handover.last_message, *handover.said, *handover.task, *handover.constraints)
-    person = _flat(" ".join(fact.text for fact in own if fact))
+    person = " ".join(words(" ".join(fact.text for fact in own if fact)))
     sentences = [
         sentence
         for match in _RE["sentence"].finditer(recorded)
-        if (sentence := match.group().strip()) and _flat(sentence) not in person
+        if (sentence := match.group().strip()) and " ".join(words(sentence)) not in person
     ]
     found: dict[str, Line] = {}
     for sentence in sentences:
@@ -86,10 +82,6 @@ def contradictions(
             text = f"- it says: {inline_prose(sentence, MIDDLE // 2)}; {wrong}"
             found.setdefault(wrong, Line((text,), 1.0))
     return tuple(found.values())
-
-
-def _flat(text: str) -> str:
-    return " ".join(_RE["word"].findall(text.casefold()))
 
 
 def _wrong_in(handover: Handover, summary: ContextSummary, sentence: str) -> str:

@@ -91,11 +91,10 @@ def rework_table(found: Sequence[Rework], *, listed: int = 0) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns as wide as their headings, after one of names."""
-    widths = [14, *map(len, heads)]
     lines = []
     for name, *cells in (["", *heads], *rows):
-        right = (f"{c:>{width}}" for c, width in zip(cells, widths[1:], strict=True))
-        lines.append("".join((f"{name:<{widths[0]}}", *right)).rstrip())
+        right = (f"{c:>{len(head)}}" for c, head in zip(cells, heads, strict=True))
+        lines.append("".join((f"{name:<14}", *right)).rstrip())
     return lines
 
 

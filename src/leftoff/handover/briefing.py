@@ -16,6 +16,8 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -195,11 +197,9 @@ def block_text(chosen: Sequence[Chosen]) -> str:
     found: list[str] = []
     for part in chosen:
         found += [f"{part.title}:"] if part.lines else []
-        last = ""
-        for line, group in part.lines:
-            found += [group] if group and group != last else []
-            found.append(line)
-            last = group
+        for group, same in groupby(part.lines, key=itemgetter(1)):
+            found += [group] if group else []
+            found += [line for line, _ in same]
     missing = sorted(
         ((p.left_out, p.title) for p in chosen if p.left_out and p.title not in FILLERS),
         key=lambda one: -one[0],

@@ -10,16 +10,12 @@ provider is named; at 98 %, and whenever a provider fails, the task goes to the 
 
 It also stops after three handoffs without progress. All functions are pure."""
 
-from typing import Literal, TypeAlias
-
 from msgspec import Struct
 
 from leftoff.budget.thresholds import thousands
-from leftoff.handover.checkpoint.document import NextAction
+from leftoff.handover.checkpoint.document import Action, NextAction
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
-
-Outcome: TypeAlias = Literal["continue", "fallback", "force_handoff", "helper_agent", "stop"]
 
 # Handoffs without progress after which a task stops.
 MAX_HANDOFFS = 3
@@ -51,10 +47,6 @@ class Candidate(Struct, frozen=True):
     def remaining(self) -> int:
         """Tokens left, at least 0."""
         return max(0, self.total - self.used)
-
-    def has_room_for(self, need: int) -> bool:
-        """Whether `need` tokens more leave it below `NEARLY_FULL`."""
-        return self.available and self.used + need < NEARLY_FULL * self.total
 
 
 class Situation(Struct, frozen=True):
@@ -93,7 +85,7 @@ class Decision(Struct, frozen=True):
         role: the helper's, "" for the others.
         reason: in words."""
 
-    type: Outcome
+    type: Action
     provider: str = ""
     fresh: bool = False
     role: str = ""
@@ -161,7 +153,11 @@ def _hand_over(s: Situation) -> Decision:
 
 def _best_provider(s: Situation) -> Candidate | None:
     """The best other provider with room: by the role's order, then by remaining tokens."""
-    candidates = [c for c in s.others if c.name != s.current.name and c.has_room_for(s.need)]
+    candidates = [
+        c
+        for c in s.others
+        if c.available and c.name != s.current.name and c.used + s.need < NEARLY_FULL * c.total
+    ]
     rank = s.role.rank if s.role is not None else (lambda _: 0)
     return min(candidates, key=lambda c: (rank(c.name), -c.remaining, c.name), default=None)
 

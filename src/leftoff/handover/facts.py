@@ -37,7 +37,6 @@ from leftoff.summary import (
     Check,
     ContextSummary,
     DiscardedFile,
-    ErrorSeen,
     FileModification,
     GitEvent,
     Name,
@@ -274,7 +273,11 @@ def handover_of(summary: ContextSummary) -> Handover:
         files=tuple(changed),
         unnamed=summary.unknown_effects,
         read=tuple(f.path for f in looked_at),
-        lessons=_lessons(summary.errors),
+        lessons=tuple(
+            Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
+            for e in reversed(summary.errors)
+            if e.fixed and e.fixed_by and not is_frame(e.text)
+        ),
         failures=_failures(summary),
         decisions=tuple(standing),
         likely=tuple(likely),
@@ -367,9 +370,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         branch=summary.session.branch or last_commits_branch(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
-        loose=tuple(f.path.rpartition("/")[2] for f in loose)
-        if len(loose) <= MAX_LOOSE
-        else (),
+        loose=tuple(f.path.rpartition("/")[2] for f in loose if len(loose) <= MAX_LOOSE),
     )
 
 
@@ -377,7 +378,12 @@ def _by_recency(files: Iterable[FileModification]) -> list[FileModification]:
     """The newest first; files outside the project after those in it."""
     return sorted(
         (f for f in files if f.certainty != "unknown"),
-        key=lambda f: (_is_outside(f.path), -f.last_message, f.path),
+        # The project's own paths are relative.
+        key=lambda f: (
+            f.path.startswith(("/", "~", "..")) or f.path[1:2] == ":",
+            -f.last_message,
+            f.path,
+        ),
     )
 
 
@@ -386,11 +392,6 @@ def net_files(files: Iterable[FileModification]) -> list[FileModification]:
     files = list(files)
     moved = {f.renamed_from for f in files if f.renamed_from}
     return [f for f in files if not (f.action == "deleted" and f.path in moved)]
-
-
-def _is_outside(path: str) -> bool:
-    """Whether a file lies beside the project: the project's own paths are relative."""
-    return path.startswith(("/", "~", "..")) or path[1:2] == ":"
 
 
 def _inside(text: str, folder: str) -> str:
@@ -424,13 +425,12 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
             counts += f"{', ' if counts else ''}{count} {word}" if count else ""
         note = f"{verdict}{f' ({counts})' if counts else ''}"
         note += ", edited since" if check.edited_since and check.basis != "not_run" else ""
-        telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
-        if check.verdict == "failed" and check.line:
-            telling = f"{telling}: {check.line}" if telling else check.line
+        failed = check.verdict == "failed"
+        telling = [", ".join(check.failing[:5]), check.line] if failed else []
         # The latest run first; an earlier failure with nothing edited since comes next.
-        weight = 0.9 if check.verdict == "failed" and not check.edited_since else 0.5
-        weight = weight if found else 1.0
-        found.append(Fact(command, note, check.ref.message, "tool", weight, telling))
+        weight = (0.9 if failed and not check.edited_since else 0.5) if found else 1.0
+        more = ": ".join(filter(None, telling))
+        found.append(Fact(command, note, check.ref.message, "tool", weight, more))
     return tuple(found)
 
 
@@ -515,15 +515,6 @@ def _report(words: Words) -> tuple[Fact, ...]:
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)
-    )
-
-
-def _lessons(errors: Sequence[ErrorSeen]) -> tuple[Fact, ...]:
-    """Failures that something mended, the latest first."""
-    return tuple(
-        Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
-        for e in reversed(errors)
-        if e.fixed and e.fixed_by and not is_frame(e.text)
     )
 
 

@@ -311,15 +311,10 @@ def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
 def _steps(steps: Sequence[Fact]) -> tuple[Line, ...]:
     """What the agent did last, the latest first; words stand with what was done upon them."""
     found: list[Line] = []
-    words: Fact | None = None
-    for step in steps:
-        if step.speaker == "agent":
-            found += [_step(words, None)] if words else []
-            words = step
-        else:
-            found.append(_step(words, step))
-            words = None
-    found += [_step(words, None)] if words else []
+    for before, step in zip((None, *steps), (*steps, None), strict=True):
+        words = before if before and before.speaker == "agent" else None
+        done = step if step and step.speaker != "agent" else None
+        found += [_step(words, done)] if words or done else []
     return tuple(reversed(found))
 
 

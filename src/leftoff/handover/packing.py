@@ -166,9 +166,7 @@ class _Packing:
             limit = int(selection.part.floor * budget)
             if selection.part.floor and selection.order:
                 # In a small budget a floor of a share holds no line: the first is due.
-                first = selection.order[0]
-                last = len(selection.part.lines[first].forms) - 1
-                limit = max(limit, self._cost(selection, first, last))
+                limit = max(limit, self._cost(selection, selection.order[0]))
             spent = self._widen(selection, min(room, limit))
             if selection.part.priority == 0:
                 spent += self._lengthen(selection, min(room, limit) - spent)
@@ -196,13 +194,12 @@ class _Packing:
         """Takes lines in their shortest forms; gives what was spent."""
         spent = 0
         for index in selection.order:
-            last = len(selection.part.lines[index].forms) - 1
             if index in selection.forms:
                 continue
-            cost = self._cost(selection, index, last)
+            cost = self._cost(selection, index)
             if cost <= room - spent:
                 self.taken.append((selection, index))
-                selection.forms[index] = last
+                selection.forms[index] = len(selection.part.lines[index].forms) - 1
                 spent += cost
         selection.used += spent
         return spent
@@ -227,9 +224,9 @@ class _Packing:
         selection.used += spent
         return spent
 
-    def _cost(self, selection: _Selection, index: int, form: int) -> int:
+    def _cost(self, selection: _Selection, index: int) -> int:
         line = selection.part.lines[index]
-        cost = self.measure(line.forms[form] + "\n")
+        cost = self.measure(line.forms[-1] + "\n")
         if not selection.forms:
             cost += self.measure(f"{selection.part.title}:\n")
         groups = {selection.part.lines[i].group for i in selection.forms}
@@ -239,12 +236,11 @@ class _Packing:
 
     def take_back(self, room: int) -> bool:
         """Drops what was taken last until `room` is free; False if nothing was left."""
-        if not self.taken:
-            return False
+        taken = bool(self.taken)
         while self.taken and room > 0:
             selection, index = self.taken.pop()
             form = selection.forms.pop(index)
             cost = self.measure(selection.part.lines[index].forms[form] + "\n")
             selection.used -= cost
             room -= cost
-        return True
+        return taken

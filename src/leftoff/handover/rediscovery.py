@@ -27,7 +27,7 @@ from leftoff.handover.facts import Handover
 from leftoff.handover.file_lines import file_notes
 from leftoff.handover.stated_facts import core_command, names_file
 from leftoff.handover.text_match import TextMatcher, content_words, names
-from leftoff.model import Message, ToolCall, ToolResult, parse_time
+from leftoff.model import Message, ToolCall, ToolResult
 from leftoff.shell.paths import relative
 from leftoff.tables import table
 from leftoff.tokens import estimate_tokens
@@ -109,21 +109,20 @@ class Rework(Struct, frozen=True):
 
 
 class _Call(Struct, frozen=True):
+    """A call with its result, and when it began and ended; zeros where that is not recorded."""
+
     message: Message
     call: ToolCall
     result: ToolResult | None
-    start: float
-    end: float
+    span: tuple[float, float]
 
     @property
     def at(self) -> int:
         return self.message.index
 
     @property
-    def answered(self) -> bool:
-        return (
-            self.result is not None and self.result.status in _GOOD and bool(self.result.text)
-        )
+    def failed(self) -> bool:
+        return self.result is not None and self.result.status not in _GOOD
 
 
 def rework(
@@ -138,19 +137,17 @@ def rework(
     """Compares the calls after a compaction with those before it. `prefix`, `future`: the
     messages before and after it, with those of subagents; `handover`: of the prefix;
     `recorded`: the recorder's own summary."""
-    before = list(_calls(prefix))
-    after = [c for c in _calls(future) if not c.message.agent][:CALLS]
+    before, after = list(_calls(prefix)), list[_Call]()
     known = _Known(before, handover)
-    later = _Changes()
     spans: list[tuple[float, float]] = []
-    looked = {id(one.call) for one in after}
     found: dict[tuple[str, str], Rediscovery] = {}
     for one in _calls(future):
-        for kind, text, key in _asked(one) if id(one.call) in looked else ():
-            good = one.result is None or one.result.status in _GOOD
-            earlier = known.place(kind, key, later, one)
-            if good and earlier is not None and (kind, key) not in found:
-                spans.append((one.start, one.end))
+        looked_at = not one.message.agent and len(after) < CALLS
+        after += [one] if looked_at else []
+        for kind, text, key in _asked(one) if looked_at else ():
+            earlier = None if one.failed else known.place(kind, key, one)
+            if earlier is not None and (kind, key) not in found:
+                spans.append(one.span)
                 fact, words = _fact(kind, text, handover)
                 found[kind, key] = Rediscovery(
                     kind,
@@ -159,12 +156,12 @@ def rework(
                     earlier,
                     estimate_tokens(_flat(one.call.input))
                     + estimate_tokens(one.result.text if one.result else ""),
-                    round(one.end - one.start, 3),
+                    round(one.span[1] - one.span[0], 3),
                     _is_stated(kind, text, recorded),
                     fact,
                     words,
                 )
-        later.see(one, known.checks)
+        known.see(one)
     dropped = tuple(_dropped(before, after, prefix, recorded))
     return Rework(count, place, len(after), _covered(spans), tuple(found.values()), dropped)
 
@@ -178,7 +175,7 @@ def _calls(messages: Iterable[Message]) -> Iterator[_Call]:
     results: dict[str, tuple[float, ToolResult]] = {}
     last: dict[str, float] = {}
     for message in messages:
-        time = _seconds(message.time)
+        time = at.timestamp() if (at := message.recorded_at) else 0.0
         for part in message.parts:
             if type(part) is ToolCall:
                 calls.append((message, part, last.get(message.agent, time)))
@@ -186,14 +183,8 @@ def _calls(messages: Iterable[Message]) -> Iterator[_Call]:
                 results.setdefault(part.call_id, (time, part))
         last[message.agent] = time
     for message, call, start in calls:
-        end, result = results.get(call.id, (start, None)) if call.id else (start, None)
-        known = 0 < start < end
-        yield _Call(message, call, result, start if known else 0.0, end if known else 0.0)
-
-
-def _seconds(time: str) -> float:
-    found = parse_time(time)
-    return found.timestamp() if found else 0.0
+        end, result = results.get(call.id, (start, None))
+        yield _Call(message, call, result, (start, end) if 0 < start < end else (0.0, 0.0))
 
 
 def _covered(spans: Iterable[tuple[float, float]]) -> float:
@@ -219,8 +210,7 @@ def _asked(one: _Call) -> Iterator[tuple[str, str, str]]:
     call, path = one.call, _path(one)
     given = call.input if isinstance(call.input, dict) else {}
     if call.kind == "read" and path:
-        own = text_argument(call, "path")
-        left_out = (own, None, "", False)
+        left_out = (text_argument(call, "path"), None, "", False)
         ranges = sorted(f"{k}={v}" for k, v in given.items() if v not in left_out)
         yield "read", path, f"{path}\n{' '.join(ranges)}"
     elif call.kind in {"search", "list"}:
@@ -267,28 +257,6 @@ def only_shows(command: str) -> bool:
 # -- what was known ----------------------------------------------------------------------------
 
 
-class _Changes:
-    """What may have changed since the compaction."""
-
-    def __init__(self) -> None:
-        self.paths: set[str] = set()
-        self.commands: list[str] = []
-        """Those that do more than show or check."""
-
-    def see(self, one: _Call, checks: Collection[str]) -> None:
-        """Takes a call into account."""
-        paths, command = _effect(one, checks)
-        self.paths.update(paths)
-        self.commands += [command] if command else []
-
-    def touched(self, path: str) -> bool:
-        """Whether a file may have changed."""
-        name = path.rsplit("/", 1)[-1]
-        return path in self.paths or any(
-            name in command or _RE["at_large"].search(command) for command in self.commands
-        )
-
-
 def _effect(one: _Call, checks: Collection[str]) -> tuple[list[str], str]:
     """The files that a call edits, and its command if that does more than show or check."""
     call = one.call
@@ -303,10 +271,13 @@ def _effect(one: _Call, checks: Collection[str]) -> tuple[list[str], str]:
 
 
 class _Known:
-    """What the calls before a compaction had found out, and when it last held."""
+    """What the calls before a compaction had found out, and when it last held; which paths and
+    commands may have changed something since."""
 
     def __init__(self, before: Sequence[_Call], handover: Handover) -> None:
         self.checks = {normal_command(c.text) for c in handover.checks}
+        self._paths: set[str] = set()
+        self._commands: list[str] = []
         self._last: dict[tuple[str, str], int] = {}
         self._edits: dict[str, int] = {}
         self._moved = -1
@@ -322,7 +293,7 @@ class _Known:
             if command:
                 self._moved = one.at
                 self._at_large = one.at if _RE["at_large"].search(command) else self._at_large
-            if not one.message.agent and one.answered:
+            if not one.message.agent and not one.failed and one.result and one.result.text:
                 self._last.update(((kind, key), one.at) for kind, _, key in _asked(one))
         # A file's last message may be one that read it: not later than what is known then.
         seen = {f.path: f.last_message for f in handover.files}
@@ -334,7 +305,7 @@ class _Known:
 
     def _wrote(self, one: _Call, path: str) -> None:
         """What the agent itself edits it still knows."""
-        if one.message.agent or (one.result is not None and one.result.status not in _GOOD):
+        if one.message.agent or one.failed:
             return
         if one.call.kind == "create":
             self._last["read", f"{path}\n"] = one.at
@@ -342,28 +313,39 @@ class _Known:
             if kind == "read" and key.partition("\n")[0] == path:
                 self._last[kind, key] = one.at
 
-    def place(self, kind: str, key: str, later: _Changes, one: _Call) -> int | None:
+    def see(self, one: _Call) -> None:
+        """Takes a call after the compaction into account."""
+        paths, command = _effect(one, self.checks)
+        self._paths.update(paths)
+        self._commands += [command] if command else []
+
+    def _touched(self, path: str) -> bool:
+        """Whether a file may have changed since."""
+        name = path.rsplit("/", 1)[-1]
+        return path in self._paths or any(
+            name in command or _RE["at_large"].search(command) for command in self._commands
+        )
+
+    def place(self, kind: str, key: str, one: _Call) -> int | None:
         """The message where the answer was last seen; None if there is none that still held."""
         if kind == "question":
             return next((at for k, at in self._last.items() if _same_question(k, key)), None)
         found = self._last.get((kind, key), -1)
-        touched = bool(later.paths or later.commands)
         if kind == "read":
             path = key.partition("\n")[0]
             found = max(found, self._last.get((kind, f"{path}\n"), -1))
             changed = max(self._foreign.get(path, -1), self._at_large)
             polled = _RE["polled"].search(path)
-            held = found >= changed and not later.touched(path) and not polled
-        elif kind == "search":
-            inside = _path(one)
-            times = [at for p, at in self._edits.items() if _is_inside(p, inside)]
-            touched = any(_is_inside(p, inside) for p in later.paths) or bool(later.commands)
-            held = found > max([*times, self._moved]) and not touched
+            held = found >= changed and not self._touched(path) and not polled
         else:
-            command = key.partition("\n")[2]
-            answer = only_shows(command) and not _RE["polled"].search(command)
-            held = answer or command in self.checks
-            held = held and found > max([*self._edits.values(), self._moved]) and not touched
+            inside = _path(one) if kind == "search" else ""  # a command may see every file
+            times = [at for p, at in self._edits.items() if _is_inside(p, inside)]
+            touched = self._commands or any(_is_inside(p, inside) for p in self._paths)
+            held = found > max([*times, self._moved]) and not touched
+            if kind == "command":
+                command = key.partition("\n")[2]
+                answer = only_shows(command) and not _RE["polled"].search(command)
+                held = held and (answer or command in self.checks)
         return found if found >= 0 and held else None
 
 

@@ -30,9 +30,7 @@ class Value(Struct, frozen=True, kw_only=True):
             self.__struct_fields__, self.__struct_encode_fields__, strict=True
         ):
             value = getattr(self, name)
-            omitted = (value is None and not self.NULLS) or (
-                name in self.OPTIONAL and not value
-            )
+            omitted = not value if name in self.OPTIONAL else value is None and not self.NULLS
             if name != "extra" and not omitted:
                 written[key] = _written(value)
         return {**written, **{k: v for k, v in self.extra.items() if k not in written}}

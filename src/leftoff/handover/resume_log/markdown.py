@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from textwrap import wrap
 from typing import Any
 
@@ -101,12 +102,9 @@ def _render(head: str, chosen: Sequence[Chosen]) -> str:
         taken = [line for part in some for line in part.lines]
         missing = sum(part.left_out for part in some)
         lines += [f"## {title}", ""]
-        group = ""
-        for text, own in taken:
-            if own != group:
-                lines += [*([""] if lines[-1] else []), *([own] if own else [])]
-                group = own
-            lines += text.split("\n")
+        for group, own in groupby(taken, key=itemgetter(1)):
+            lines += [*([""] if lines[-1] else []), *([group] if group else [])]
+            lines += [line for text, _ in own for line in text.split("\n")]
         if lines[-1] == "" and taken:
             lines.pop()
         if missing:
