@@ -222,6 +222,8 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
         said, said_part: the agent's last words before them; -1 where it had said nothing.
         question: what the agent had asked, as it stands; recorded only for short words.
         option: the agent's words for the option of which the person names only the label.
+        answers: parts of the words that answer one question of several: start, end, as much of
+            that question and of the option as is known.
         unfinished: the agent's words before them say that something is not done, or wait.
         echoed: start and end of each line that stands in the agent's words before them.
         announced: the agent's words before them end with what it does next."""
@@ -236,6 +238,7 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
     unfinished: bool = False
     echoed: tuple[tuple[int, int], ...] = ()
     announced: bool = False
+    answers: tuple[tuple[int, int, str, str], ...] = ()
 
 
 class Turned(Struct, frozen=True, gc=False, tag="v", array_like=True):

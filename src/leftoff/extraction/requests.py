@@ -278,6 +278,7 @@ class Requests(Struct):
                     self.unfinished(),
                     _echoed(words, self.tail),
                     self.ends == "announcing",
+                    answered_parts(words, self.tail, question) if self.tail else (),
                 )
             )
             before = typed
@@ -442,6 +443,55 @@ def last_question(tail: str) -> str:
     asked = asked[starts[-1] if starts else 0 :].strip(" \t*_>#|")
     whole = asked.removesuffix("`") if asked.count("`") % 2 else asked
     return whole[:MAX_QUESTION]
+
+
+def answered_parts(
+    words: str, tail: str, question: str
+) -> tuple[tuple[int, int, str, str], ...]:
+    """The parts of typed words that answer the agent's numbered questions number by number, or
+    the first sentence if it only names an option."""
+    said = list(_RE["numbered"].finditer(words))
+    if len(said) < 2:
+        first = _RE["picks"].match(words)
+        option = option_text(tail, first[0]) if first else ""
+        return ((*first.span(), question, option),) if first and option else ()
+    asked: dict[int, str] = {}
+    for item in _RE["numbered"].finditer(tail):
+        if int(item[1]) <= max(asked, default=0):
+            asked.clear()  # another list
+        if not asked and _RE["offers"].search(tail, 0, item.start()):
+            return ()
+        asked[int(item[1])] = item[2]
+    numbers = [int(item[1]) for item in said]
+    # The first ones may stand before the end of the words that is kept.
+    known = asked.keys() | set(range(1, min(asked, default=0)))
+    if numbers != sorted(set(numbers) & known):
+        return ()
+    about = {number: _long_words(one) for number, one in asked.items()}
+    for number, item in zip(numbers, said, strict=True):
+        common = {at: len(about[at] & _long_words(item[2])) for at in about}
+        if max(common.values(), default=0) > 1 and not common.get(number):
+            return ()  # numbers of the person's own
+    found: list[tuple[int, int, str, str]] = []
+    for number, item in zip(numbers, said, strict=True):
+        answer, _, below = item[2].partition("\n")
+        if len(answer) > MAX_ANSWER or _RE["below"].match(below):
+            continue
+        if _RE["asks_for_a_choice"].match(asked.get(number, "")):
+            start = item.start(2)
+            found.append((start, start + len(answer), _first_question(asked[number]), ""))
+    return tuple(found)
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in _letters(text).split() if len(word) > 3}
+
+
+def _first_question(item: str) -> str:
+    """The first line of an item, without what follows its question."""
+    line = item.split("\n", 1)[0].replace("**", "").replace("__", "")
+    asked = _RE["closed_question"].match(line)
+    return (asked[0] if asked else line).strip(_MARKS + ":")[:MAX_QUESTION]
 
 
 def option_text(tail: str, words: str) -> str:

@@ -218,7 +218,14 @@ def person_decisions(
         if answer is not None:
             found.append(_decision(view, asked, 0, len(asked.text), *answer, ANSWER_CONFIDENCE))
         elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= MAX_PROMPT:
-            found += _stated(view, asked, model, least)
+            taken: list[Span] = []
+            quotes = QuoteEnds(asked.text) if asked.answers else None
+            for start, end, question, option in asked.answers:
+                answer = _answer_to(question, asked.text[start:end].strip(), option)
+                if answer and quotes and quotes.end(start, end) == end:
+                    taken.append((start, end))
+                    found.append(_decision(view, asked, *taken[-1], *answer, ANSWER_CONFIDENCE))
+            found += _stated(view, asked, model, least, taken)
     once: dict[tuple[str, str], KeyDecision] = {}
     for decision in found:
         if decision.confidence >= least:
@@ -232,17 +239,11 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
     if _fires("no_choice", said) or not said:
         return None
     if asked.via == "answer":
-        bare = len(said) <= 4 or matches("approval", said)
-        if len(_content(asked.question)) < 2 or bare and not _asks_for_a_way(asked.question):
-            return None
-        return f"{asked.question}{ARROW}{said}", "answer"
+        return _answer_to(asked.question, said) if len(_content(asked.question)) > 1 else None
     if asked.via not in {"prompt", "queued"} or len(said) > MAX_REPLY:
         return None
     if asked.option:
-        # A question that does not end with its mark goes on with the options.
-        question = asked.question if asked.question.endswith("?") else ""
-        text = f"{question}{ARROW}{said}: {asked.option}"
-        return text.removeprefix(ARROW), "option"
+        return _answer_to(asked.question, said, asked.option)
     if _agrees_with_words(said, asked.question):
         return f"{asked.question}{ARROW}{said}", "agreement"
     if not _asks_for_a_way(asked.question):
@@ -254,6 +255,18 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
     if matches("choice", said) and named or _RE["letter"].match(said):
         return f"{asked.question}{ARROW}{said}", "reply"
     return None
+
+
+def _answer_to(question: str, said: str, option: str = "") -> tuple[str, str] | None:
+    """Text and rule of an answer to one question, by the words of the option that it names."""
+    if option:
+        # A question that does not end with its mark goes on with the options.
+        asked = question if question.endswith("?") else ""
+        return f"{asked}{ARROW}{said.rstrip('.:)')}: {option}".removeprefix(ARROW), "option"
+    bare = len(said) <= 4 or matches("approval", said)
+    if _fires("no_choice", said) or bare and not _asks_for_a_way(question):
+        return None
+    return f"{question}{ARROW}{said}", "answer"
 
 
 def _agrees_with_words(said: str, question: str) -> bool:
@@ -424,10 +437,10 @@ def rank(decision: KeyDecision) -> int:
 
 
 def _stated(
-    view: SessionView, asked: Asked, model: Model, least: float
+    view: SessionView, asked: Asked, model: Model, least: float, taken: Sequence[Span]
 ) -> Iterator[KeyDecision]:
     """The sentences of a prompt that may settle something, with a confidence of at least
-    `least`, but for those that cut a secret."""
+    `least`, but for those that cut a secret or are part of what was `taken`."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
     asks, forbids = False, ""
@@ -440,6 +453,8 @@ def _stated(
         asks = asks if one.item else _RE["asks"].match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about, or gives examples
+        if any(start < one.end and one.start < end for start, end in taken):
+            continue
         names = features(asked, read, number)
         chance = model.statement_probability(model.score(names), 0) if names else 0.0
         if one.act is not None and one.act.foreign:
