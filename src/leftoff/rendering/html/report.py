@@ -15,7 +15,7 @@ from leftoff.handover.wording import plural
 from leftoff.model import Usage, parse_time
 from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.overview import Item, overview, session_title
-from leftoff.summary import ContextSummary
+from leftoff.summary import ContextSummary, SessionInfo, Stats
 from leftoff.text.truncation import one_line
 
 # Open items and changed files shown for each session. Chosen by hand.
@@ -28,21 +28,14 @@ _SCRIPT = template_text("search.js").strip()
 
 
 class ReportRow(Struct, frozen=True, kw_only=True):
-    """One session's entry in the report, redacted. `decisions` are those that every form shows:
-    the person's, then the agent's likely ones; of other lists the first `MAX_ITEMS`, beside
-    their counts. `written`, `tokens`: with those of subagents, None where no call records any.
-    `words`: the distinct words of all lists, which the search finds too."""
+    """One session's entry in the report, redacted. `session` is without its subagents.
+    `decided` and `likely` are the decisions that every form shows; of other lists the first
+    `MAX_ITEMS`, beside their counts. `written`, `tokens`: with those of subagents, None where
+    no call records any. `words`: the distinct words of all lists, which the search finds."""
 
-    path: str
+    session: SessionInfo
+    stats: Stats
     title: str
-    format: str
-    models: tuple[str, ...]
-    project: str
-    branch: str
-    started: str
-    seconds: int | None
-    messages: int
-    calls: int
     subagents: int
     written: int | None
     tokens: int | None
@@ -91,17 +84,10 @@ def report_row(summary: ContextSummary) -> ReportRow:
     # Nothing recorded is unknown, not zero.
     recorded = bool(spend.by_model or (own + subagent_usage).total)
     return ReportRow(
-        path=session.path,
+        session=replace(session, children=()),
+        stats=safe.stats,
         # Truncated after redaction: the first half of a secret would not be recognised.
         title=one_line(session_title(safe) or session.id or "Session", MAX_ITEM_LENGTH),
-        format=session.format,
-        models=session.models,
-        project=session.cwd,
-        branch=session.branch,
-        started=session.started,
-        seconds=safe.stats.duration_seconds,
-        messages=safe.stats.message_count,
-        calls=safe.stats.tool_call_count,
         subagents=len(session.children),
         written=own.output + subagent_usage.output if recorded else None,
         tokens=own.total + subagent_usage.total if recorded else None,
@@ -154,11 +140,11 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
         rows: what `report_row` returned.
         unread: sessions that could not be read and why, a line each, redacted."""
     # Two sorts, so that sessions of one time are in the order of their paths.
-    ordered = sorted(rows, key=lambda row: row.path)
-    ordered.sort(key=lambda row: row.started, reverse=True)
-    by_project = _grouped(ordered, lambda row: row.project)
+    ordered = sorted(rows, key=lambda row: row.session.path)
+    ordered.sort(key=lambda row: row.session.started, reverse=True)
+    by_project = _grouped(ordered, lambda row: row.session.cwd)
     projects = [_total(name, members) for name, members in by_project.items()]
-    weeks = _grouped(ordered, lambda row: iso_week(row.started))
+    weeks = _grouped(ordered, lambda row: iso_week(row.session.started))
     body = render_template(
         "report.html",
         rows=ordered,
@@ -188,15 +174,17 @@ def iso_week(started: str) -> str:
     return f"{found:%G-W%V}" if found else ""
 
 
-_SUMMED_FIELDS = "messages calls written tokens decision_count file_count open_count".split()
+_SUMMED = "written tokens decision_count file_count open_count".split()
 
 
 def _total(name: str, rows: Sequence[ReportRow]) -> codec.JsonObject:
-    sums = {}
-    for key in _SUMMED_FIELDS:
+    sums: codec.JsonObject = {"name": name, "sessions": len(rows)}
+    sums["messages"] = sum(row.stats.message_count for row in rows)
+    sums["calls"] = sum(row.stats.tool_call_count for row in rows)
+    for key in _SUMMED:
         known = [n for row in rows if (n := getattr(row, key)) is not None]
         sums[key] = sum(known) if known or not rows else None
-    return {"name": name, "sessions": len(rows), **sums}
+    return sums
 
 
 def _grouped(
