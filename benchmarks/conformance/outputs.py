@@ -47,7 +47,8 @@ from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering import explanation
 from leftoff.rendering.conversation import Conversation, conversation
-from leftoff.rendering.html.session import cited, page
+from leftoff.rendering.html.quotes import cited
+from leftoff.rendering.html.session import page
 from leftoff.rendering.render_summary import render
 from leftoff.settings import Settings
 from leftoff.summary import ContextSummary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,6 +20,8 @@ from leftoff.summary import ContextSummary, Source
 
 if TYPE_CHECKING:
     from leftoff.second_reading import AnyReader
+
+P = TypeVar("P", bound=Pass)
 
 
 def open_pass(
@@ -37,7 +39,11 @@ def open_pass(
         FormatError: it holds no message in a known format.
         UsageError: it is no path."""
     path = path_given(path)
-    reading = Pass(path, format, extractors)
+    return read_to_end(Pass(path, format, extractors), path)
+
+
+def read_to_end(reading: P, path: str) -> P:
+    """A new pass, fed the recording at `path` and closed; raises what `open_pass` does."""
     with open_lines(path) as lines:
         reading.feed_lines(lines)
     reading.close()

@@ -16,8 +16,9 @@ from leftoff.cli.export import whole
 from leftoff.incremental import accounts
 from leftoff.rendering.conversation import Conversation
 from leftoff.rendering.html.conversation import conversation_page
+from leftoff.rendering.html.quotes import cited
 from leftoff.rendering.html.report import report, report_row
-from leftoff.rendering.html.session import cited, page
+from leftoff.rendering.html.session import page
 
 CLAUDE = Path("corpora") / "sessions" / "claude_code"
 

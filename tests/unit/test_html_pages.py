@@ -18,7 +18,8 @@ from leftoff.incremental import accounts
 from leftoff.model import Message, Ref, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts, quotes
-from leftoff.rendering.html.session import card, cited, page
+from leftoff.rendering.html.quotes import cited
+from leftoff.rendering.html.session import card, page
 from leftoff.rendering.render_summary import render
 from leftoff.summary import (
     ContextSummary,

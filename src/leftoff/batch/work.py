@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import asdict, astuple, replace
+from msgspec.structs import astuple, replace
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
@@ -282,7 +282,7 @@ class _Doing:
             gathered, chosen, windows=wanted.windows, prices=wanted.prices
         )
         path = codec.to_valid_json(found.path)
-        return budget.plain(**asdict(replace(found, path=path)), gate=gate)
+        return budget.plain(replace(found, path=path), gate=gate)
 
 
 # -- saved positions: the next run reads only what was added to a file ------------------------

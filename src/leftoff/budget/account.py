@@ -37,6 +37,17 @@ class Account(Struct, frozen=True):
     cost: Cost = Cost()  # at list prices, with subagents
 
 
+class SessionAccount(Struct, frozen=True):
+    """The token account of one session; `models` of the main thread in order of first use."""
+
+    id: str
+    format: str
+    path: str
+    models: tuple[str, ...]
+    preset: str
+    account: Account
+
+
 def account(
     view: SessionView,
     children: Sequence[SessionView],

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 import click
-from msgspec.structs import asdict
 
 from leftoff import codec, settings
 from leftoff.budget import thresholds
+from leftoff.budget.account import SessionAccount
 from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import options, path_of
 from leftoff.cli.poll import polls
-from leftoff.incremental.accounts import AccountFollower, SessionAccount, account_of
+from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.rendering import budget as rendering
 from leftoff.summary import ReaderCost
 
@@ -68,7 +68,7 @@ def _shown(
 ) -> str:
     """The account as text or JSON; with `lines` the JSON is one line. `reader`: what a second
     reader of the session cost."""
-    value: codec.JsonObject = rendering.plain(**asdict(accounted), reader=reader)
+    value: codec.JsonObject = rendering.plain(accounted, reader=reader)
     if as_json:
         return codec.dumps(value, indent=0 if lines else 2).decode()
     return rendering.text(value, colour=coloured(), width=columns())

@@ -21,14 +21,8 @@ def convert(session: str, *, target: str, recorder: str | None, output: str | No
     Only the main thread is converted; images and compaction marks are left out."""
     messages, info, _ = whole(path_of(session), recorder)
     messages = [m for m in messages if not m.agent]
-    facts = SessionFacts(
-        id=info.id,
-        cwd=info.cwd,
-        branch=info.branch,
-        agent_version=info.agent_version,
-        title=info.title,
-        started=info.started,
-    )
+    same = ("id", "cwd", "branch", "agent_version", "title", "started")
+    facts = SessionFacts(**{name: getattr(info, name) for name in same})
     gate = Redactor()
     if target == "atif":
         made = atif.write(messages, facts, agent=info.format)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 
 import click
 from msgspec.structs import replace
@@ -13,7 +14,8 @@ from leftoff.errors import FormatError, UsageError
 from leftoff.model import Message
 from leftoff.rendering.conversation import Conversation, conversation
 from leftoff.rendering.html.conversation import conversation_page
-from leftoff.sources.open import open_lines, session_paths
+from leftoff.session_reading import read_to_end
+from leftoff.sources.open import session_paths
 from leftoff.sources.session_choice import choose, split_choice
 from leftoff.summary import SessionInfo
 
@@ -45,37 +47,22 @@ def whole(
     main thread are on branches that were rewound."""
     path, choice = split_choice(path)
     main, side = session_paths(path)
-    reading = Messages(main, recorder)
-    with open_lines(main) as lines:
-        reading.feed_lines(lines)
-    reading.close()
+    reading = read_to_end(Messages(main, recorder), main)
     chosen = choose(reading.sessions, choice, main)
     messages = reading.take(chosen + 1)
     main_thread = reading.sessions[chosen][""]
     header = main_thread.header
+    same = ("id", "cwd", "branch", "agent_version", "started", "ended", "title")
     info = SessionInfo(
-        id=header.id,
         format=reading.format.name if reading.format else "",
         path=main,
-        cwd=header.cwd,
-        branch=header.branch,
         models=tuple(header.models),
-        agent_version=header.agent_version,
-        started=header.started,
-        ended=header.ended,
-        title=header.title,
+        **{name: getattr(header, name) for name in same},
     )
     # What a subagent said in its own file is in the main one where a recorder copies it there.
     for agent, where in side if subagents else ():
-        other = Messages(where, None)
-        try:
-            with open_lines(where) as lines:
-                other.feed_lines(lines)
-            other.close()
-        except FormatError:
-            continue  # an empty side file of an agent that never spoke
-        known = {m.agent for m in messages}
-        if agent not in known:
-            spoken = (replace(m, agent=agent) for m in other.take())
-            messages += list(spoken)
+        with suppress(FormatError):  # an empty side file of an agent that never spoke
+            spoken = read_to_end(Messages(where, None), where).take()
+            if agent not in {m.agent for m in messages}:
+                messages += [replace(m, agent=agent) for m in spoken]
     return messages, info, main_thread.thread.abandoned()

@@ -14,9 +14,10 @@ from leftoff.cli.params import SessionFilter, filtered, options
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.html.quotes import cited
 from leftoff.rendering.html.report import ReportRow, report_row
 from leftoff.rendering.html.report import report as report_page
-from leftoff.rendering.html.session import cited, page
+from leftoff.rendering.html.session import page
 from leftoff.sources.open import STDIN
 from leftoff.summary import ContextSummary
 

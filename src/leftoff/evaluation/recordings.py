@@ -10,6 +10,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError
 from leftoff.evaluation.file_truth import SIDECAR
 from leftoff.model import Message
+from leftoff.session_reading import read_to_end
 from leftoff.sources.open import open_lines
 
 T = TypeVar("T")
@@ -67,8 +68,6 @@ def opened(path: str) -> tuple[Pass, list[list[Message]]]:
     reading.on_message = lambda _, message: said.setdefault(
         reading.earlier + len(reading.sessions), []
     ).append(message)
-    with open_lines(path) as lines:
-        reading.feed_lines(lines)
-    reading.close()
+    read_to_end(reading, path)
     # The own file of a subagent is measured with the session that it belongs to.
     return reading, [found for found in said.values() if not all(m.agent for m in found)]

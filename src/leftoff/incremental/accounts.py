@@ -5,25 +5,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-
 from leftoff.api import SessionReading
-from leftoff.budget.account import Account, account
+from leftoff.budget.account import SessionAccount, account
 from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
 from leftoff.incremental.growing import GrowingSession, NoMessageYet
-
-
-class SessionAccount(Struct, frozen=True):
-    """The token account of one session; `models` of the main thread in order of first use."""
-
-    id: str
-    format: str
-    path: str
-    models: tuple[str, ...]
-    preset: str
-    account: Account
 
 
 def account_of(

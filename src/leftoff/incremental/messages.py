@@ -9,7 +9,7 @@ from leftoff.api import HeardPass, SessionReading
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Message
 from leftoff.second_reading import AnyReader
-from leftoff.sources.open import open_lines
+from leftoff.session_reading import read_to_end
 from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 
@@ -45,7 +45,7 @@ def read_with_listener(
         SourceError: the recording cannot be read.
         FormatError: there is no message in a known format.
         UnknownName, UsageError: no such session."""
-    main_pass: list[HeardPass] = []  # the first that is opened
+    passes: list[HeardPass] = []  # the first is of the main recording
     # Keyed by id() of the session's main recording, which is referenced here so that its id is
     # not reused.
     listeners: dict[tuple[int, str], tuple[SessionState, L]] = {}
@@ -57,19 +57,14 @@ def read_with_listener(
         listeners[place][1].see(message)
 
     def opened(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
-        reading = HeardPass(path, format, extractors)
-        if not main_pass:
-            main_pass.append(reading)
-            reading.on_message = hear
-        with open_lines(path) as lines:
-            reading.feed_lines(lines)
-        reading.close()
-        return reading
+        passes.append(HeardPass(path, format, extractors))
+        passes[0].on_message = hear
+        return read_to_end(passes[-1], path)
 
     gathered = SessionReading(opened)
     gathered.add(str(path), format, (), session)
     main, _ = gathered.mains[0]
-    chosen = next(s for s in main_pass[0].sessions if s[""] is main)
+    chosen = next(s for s in passes[0].sessions if s[""] is main)
     # A subagent's own file has nothing on the main thread: the subagent is the session.
     agent = next(name for name, r in sorted(chosen.items()) if len(r.thread))
     thread = chosen[agent].thread

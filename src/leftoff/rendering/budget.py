@@ -6,7 +6,7 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.summary_json import numbered
-from leftoff.budget.account import Account
+from leftoff.budget.account import SessionAccount
 from leftoff.handover.wording import number, plural
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
@@ -21,22 +21,15 @@ _CHART_HEIGHT = 4
 
 
 def plain(
-    account: Account,
-    *,
-    id: str = "",
-    format: str = "",
-    path: str = "",
-    models: tuple[str, ...] = (),
-    preset: str = "",
-    reader: ReaderCost | None = None,
-    gate: Redactor | None = None,
+    found: SessionAccount, *, reader: ReaderCost | None = None, gate: Redactor | None = None
 ) -> codec.JsonObject:
     """An account as plain JSON values, redacted. Every figure is in tokens. `second_reader` is
     there only where one was asked about the session."""
+    account = found.account
     main = sum(account.spend.values(), Usage())
     value = {
         "schema": SCHEMA,
-        "session": {"id": id, "format": format, "path": path, "models": list(models)},
+        "session": {n: getattr(found, n) for n in ("id", "format", "path", "models")},
         "context": codec.to_builtins(account.context),
         "spend": {
             "main": _usage(main),
@@ -49,7 +42,7 @@ def plain(
         "estimated": account.estimated,
         "calls": len(account.curve),
         "curve": codec.to_builtins(account.curve),
-        "preset": preset,
+        "preset": found.preset,
         "crossed": [
             {
                 "name": c.crossing.threshold.name,

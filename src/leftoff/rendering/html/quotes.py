@@ -1,6 +1,6 @@
 """The messages that a page quotes: which ones, their excerpts, and the marked spans.
 
-`cited_refs` and `quotable_messages` run before redaction, `build_quotes` after it."""
+`cited` and `quotable_messages` run before redaction, `build_quotes` after it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.budget.account import Account
 from leftoff.codec import JsonObject
 from leftoff.model import Message, Part, Reasoning, Ref, Text, ToolCall, ToolResult
 from leftoff.rendering.messages import call_text, recorded_time, speaker_of, status_of
@@ -40,15 +41,15 @@ class Segment(Struct, frozen=True):
     marked: bool = False
 
 
-def cited_refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Ref]:
-    """The references that a page cites, the most important first, without duplicates; last the
-    messages of the main thread with the indexes `others`."""
-    home = main_source(summary)
-    found = dict.fromkeys(_refs_by_importance(summary, home))
-    return list(found | dict.fromkeys(Ref(home, message=index) for index in others))
+def cited(summary: ContextSummary, account: Account | None = None) -> list[Ref]:
+    """The references whose messages a page quotes, the most important first, without
+    duplicates; last those of the account. One without line and item refers to the message by
+    its number."""
+    return list(dict.fromkeys(_refs_by_importance(summary, account)))
 
 
-def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[Ref]:
+def _refs_by_importance(s: ContextSummary, account: Account | None) -> Iterator[Ref]:
+    home = main_source(s)
     decisions = sorted(s.key_decisions, key=lambda d: -d.confidence)
     lists: tuple[Iterable[Any], ...] = (
         *(decisions, s.user_requests, s.next_steps, s.progress.milestones),
@@ -60,7 +61,7 @@ def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[R
     yield from (t.ref for t in s.working_set.to_dos)
     yield from (c.ref for c in s.working_set.commands)
     if s.working_set.last_words.message >= 0:
-        yield Ref(main_source_index, message=s.working_set.last_words.message)
+        yield Ref(home, message=s.working_set.last_words.message)
     changed = [f for f in s.file_modifications if f.action != "read"]
     yield from (f.refs[-1] for f in changed if f.refs)
     yield from (f.refs[0] for f in changed if f.refs)
@@ -68,6 +69,7 @@ def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[R
     yield from (d.ref for child in s.session.children for d in child.decisions)
     # A change of stage has no span: only the message is cited.
     yield from (Ref(c.ref.source, message=c.ref.message) for c in s.progress.timeline)
+    yield from (Ref(home, message=c.message) for c in (account.crossed if account else ()))
 
 
 def quotable_messages(
@@ -176,12 +178,8 @@ class Quote(Struct, frozen=True):
     @property
     def anchor(self) -> str:
         """The id of its element in the page."""
-        return anchor(*self.key)
-
-
-def anchor(source: int, message: int) -> str:
-    """The element id of a quoted message."""
-    return f"m{message + 1}" if source == 0 else f"s{source}-m{message + 1}"
+        source, message = self.key
+        return f"m{message + 1}" if source == 0 else f"s{source}-m{message + 1}"
 
 
 def build_quotes(found: list[JsonObject], share: float = 1.0) -> list[Quote]:

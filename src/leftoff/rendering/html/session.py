@@ -15,9 +15,8 @@ from leftoff.rendering.html import charts
 from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.html.quotes import (
     Quote,
-    anchor,
     build_quotes,
-    cited_refs,
+    cited,
     quotable_messages,
     surrounding_text,
 )
@@ -44,13 +43,6 @@ SIZE_FACTORS = (1.0, 0.5, 0.25, 0.1, 0.03)
 _STYLE = template_text("session.css")
 
 
-def cited(summary: ContextSummary, account: Account | None = None) -> list[Ref]:
-    """The references whose messages `page` needs for its quotes. One without line and item
-    refers to the message by its number."""
-    crossings = tuple(c.message for c in account.crossed) if account else ()
-    return cited_refs(summary, crossings)
-
-
 def page(
     summary: ContextSummary,
     account: Account | None = None,
@@ -71,25 +63,44 @@ def page(
     gate = gate or Redactor()
     raw = quotable_messages(summary, cited(summary, account), messages or {})
     safe, found = safe_with(summary, raw, gate)
+    title, shown, home = _title(safe), overview(safe), main_source(safe)
+    values = {
+        **_timeline(safe, account, thresholds or preset("advisory")),
+        "title": title,
+        "facts": _facts(safe),
+        "figures": _key_figures(safe, shown),
+        "overview": shown,
+        "everything": everything,
+        "turns": turns(safe),
+        "usage": _usage_rows(safe.context.spend),
+        "place": lambda message: Ref(home, message=message),
+        "whole": bool(messages),
+        "s": safe,
+    }
     # How large a page becomes is known only when it is rendered.
     for size_factor in SIZE_FACTORS:
-        quotes = build_quotes(found, size_factor)
-        drawn = _timeline(safe, account, thresholds or preset("advisory"))
+        quotes = _quotes(build_quotes(found, size_factor))
         most = max(5, round(MAX_LIST_ITEMS * size_factor))
-        values = {**_lists(safe, quotes, most), **drawn, "whole": bool(messages)}
-        html = _page(safe, {**values, "everything": everything})
+        body = render_template("session.html", **values, **quotes, most=most)
+        html = html_document(one_line(title, 120), body, style=_STYLE, kind="wide")
         if len(html.encode()) <= MAX_PAGE_BYTES:
             break
     return html
 
 
-def _page(safe: SafeSummary, values: JsonObject) -> str:
-    title = _title(safe)
-    figures = _key_figures(safe, values["overview"])
-    body = render_template(
-        "session.html", **values, title=title, facts=_facts(safe), figures=figures
-    )
-    return html_document(one_line(title, 120), body, style=_STYLE, kind="wide")
+def _quotes(quotes: Sequence[Quote]) -> JsonObject:
+    """Template values of the quotes, and functions that look for the one of a reference."""
+    by_key = {quote.key: quote for quote in quotes}
+
+    def anchor(ref: Ref) -> str:
+        quote = by_key.get((ref.source, ref.message))
+        return quote.anchor if quote else ""
+
+    def around(item: Item) -> tuple[str, str]:
+        quote = by_key.get((item.ref.source, item.ref.message)) if item.ref else None
+        return surrounding_text(quote, item.text)
+
+    return {"quotes": quotes, "anchor": anchor, "around": around}
 
 
 def card(summary: ContextSummary) -> str:
@@ -103,32 +114,6 @@ def card(summary: ContextSummary) -> str:
 
 def _title(safe: SafeSummary) -> str:
     return session_title(safe) or safe.session.id or "Session"
-
-
-def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> JsonObject:
-    """Template values of the page's lists, of which it shows `most` items each."""
-    by_key = {quote.key: quote for quote in quotes}
-
-    def anchor_of(ref: Ref) -> str:
-        key = (ref.source, ref.message)
-        return anchor(*key) if key in by_key else ""
-
-    def around(item: Item) -> tuple[str, str]:
-        quote = by_key.get((item.ref.source, item.ref.message)) if item.ref else None
-        return surrounding_text(quote, item.text)
-
-    shown, home = overview(safe), main_source(safe)
-    return {
-        "anchor": anchor_of,
-        "place": lambda message: Ref(home, message=message),
-        "around": around,
-        "most": most,
-        "overview": shown,
-        "turns": turns(safe),
-        "usage": _usage_rows(safe.context.spend),
-        "quotes": quotes,
-        "s": safe,
-    }
 
 
 def _usage_rows(spend: Spend) -> list[tuple[str, Usage]]:
