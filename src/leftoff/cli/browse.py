@@ -1,18 +1,11 @@
 """`leftoff browse`: the sessions of this machine in the terminal."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import click
 
 from leftoff.cli.group import complain
 from leftoff.cli.list import NONE
 from leftoff.cli.params import SessionFilter, filtered, options
 from leftoff.errors import UsageError
-
-if TYPE_CHECKING:
-    from leftoff.cli.browser import Browser
 
 
 @click.command(params=options("browse"))
@@ -25,18 +18,13 @@ def browse(*, chosen: SessionFilter) -> int:
     Arrow keys choose, Enter shows the messages and again the summary, / searches the list, q
     ends. Needs `pip install "leftoff[browse]"`. Exit 1: no session was found."""
     # Before the sessions are looked for, which takes longer than to miss a package.
-    app = _app()
-    sessions = list(chosen.sessions())
-    if not sessions:
-        complain(NONE)
-        return 1
-    app(sessions).run()
-    return 0
-
-
-def _app() -> type[Browser]:
     try:
         from leftoff.cli.browser import Browser
     except ImportError:
         raise UsageError('leftoff browse needs `pip install "leftoff[browse]"`') from None
-    return Browser
+    sessions = list(chosen.sessions())
+    if not sessions:
+        complain(NONE)
+        return 1
+    Browser(sessions).run()
+    return 0

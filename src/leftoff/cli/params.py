@@ -59,11 +59,11 @@ def _param(name: str, row: codec.JsonObject) -> click.Parameter:
         inner = next((inner for inner in ("choice", "path", "unprocessed") if inner in row), "")
         type_ = _TYPES[inner](row.pop(inner)) if inner else None
         if not inner:
-            row["shell_complete"] = _completion(sessions=row.pop("sessions", False))
+            row["shell_complete"] = partial(_complete, sessions=row.pop("sessions", False))
         row.setdefault("required", True)
         return click.Argument([name], metavar=value or None, type=type_, **row)
     if kind == "text":
-        row |= {"metavar": value, "shell_complete": _completion(sessions=False)}
+        row |= {"metavar": value, "shell_complete": _complete}
     row.setdefault("show_default", row.get("default", "") != "" or None)
     return click.Option(typed, type=_TYPES[kind](value), **row)
 
@@ -165,16 +165,11 @@ def path_of(session: str, which: str | None = None) -> str:
     return path if which is None else f"{split_choice(path)[0]}@{which}"
 
 
-def _completion(*, sessions: bool) -> Callable[..., list[CompletionItem]]:
-    def complete(
-        ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        # A shell asks seldom, and each command makes its options.
-        from leftoff.cli import completions
+def _complete(*asked: Any, sessions: bool = False) -> list[CompletionItem]:
+    # A shell asks seldom, and each command makes its options.
+    from leftoff.cli import completions
 
-        return completions.complete(ctx, param, incomplete, sessions=sessions)
-
-    return complete
+    return completions.complete(*asked, sessions=sessions)
 
 
 class ReaderOptions(Struct, frozen=True):

@@ -5,16 +5,17 @@ import shlex
 import subprocess
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, RecordingOptions, options, path_of, reader_options
+from leftoff.cli.params import RecordingOptions, grouped, options, path_of
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -31,22 +32,26 @@ from leftoff.stores.envelope import unseal
 from leftoff.workspace import inspect_workspace
 
 
+class ResumeOptions(RecordingOptions, frozen=True):
+    """How a state is made and resumed: the group `given` of options."""
+
+    file: str | None = None
+    command: str | None = None
+    force: bool = False
+    prompt_only: bool = False
+
+
 @click.command(params=options("resume"))
-@reader_options
+@grouped("given", ResumeOptions)
 def resume(
     workflow: str | None,
     *,
     listing: bool,
-    force: bool,
     clean: bool,
     dry_run: bool,
     recording: str | None,
-    which: str | None,
-    file: str | None,
-    command: str | None,
-    prompt_only: bool,
     checkpoint: str | None,
-    asked: ReaderOptions,
+    given: ResumeOptions,
 ) -> int:
     """Continue an interrupted WORKFLOW: its id, the beginning of the id, or its file. For a
     recorded session (path, id or `latest`) a resume state is made first, as with --save.
@@ -62,37 +67,33 @@ def resume(
         return _list(manager)
     if clean:
         return _clean(manager, dry_run=dry_run)
-    options = RecordingOptions(asked.reader, asked.reader_refresh, which)
-    resumed = partial(
-        _resume, manager, file=file, command=command, force=force, quiet=prompt_only
-    )
     if recording is not None:
-        state = _made(recording, file, options)
+        state = _made(recording, given)
         tell(f"saved {manager.save(state)}")
         _say(state.workflow_id)
         return 0
     if checkpoint is not None:
-        return _from_file(Path(checkpoint), resumed, command, quiet=prompt_only)
+        return _from_file(manager, Path(checkpoint), given)
     if not workflow:
         _notice("no_argument")
         return 2
     found = _find(manager, workflow)
     if found is None:
-        made = _of_recording(manager, workflow, file, options)
+        made = _of_recording(manager, workflow, given)
         if made is None:
             _notice("no_state", workflow=workflow)
             return 2
-        return resumed(made, workflow)
-    _fault(found.issues, quiet=prompt_only)
-    if not file and os.path.isfile(workflow):  # noqa: PTH113 - a name may be too long for one
-        return resumed(found.state, workflow, file=workflow)
-    return resumed(found.state, workflow)
+        return _resume(manager, made, workflow, given)
+    _fault(found.issues, given)
+    if not given.file and os.path.isfile(workflow):  # noqa: PTH113 - a name may be too long
+        given = replace(given, file=workflow)
+    return _resume(manager, found.state, workflow, given)
 
 
-def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
+def _fault(issues: Iterable[Issue], given: ResumeOptions) -> None:
     """What a state's file had wrong; damage is reported even with --prompt-only."""
     for issue in issues:
-        if issue.severity != "info" or not quiet:
+        if issue.severity != "info" or not given.prompt_only:
             tell(issue.what)
 
 
@@ -116,10 +117,10 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
 
 
 def _of_recording(
-    manager: FileResumeStateManager, name: str, file: str | None, options: RecordingOptions
+    manager: FileResumeStateManager, name: str, given: ResumeOptions
 ) -> ResumeState | None:
     try:
-        state = _made(name, file, options)
+        state = _made(name, given)
     # It is no recording either: the caller says that there is no state.
     except (FormatError, SourceError):
         if name == "latest":  # no workflow's name: why there is no session says more
@@ -130,10 +131,10 @@ def _of_recording(
     return state
 
 
-def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
-    path = path_of(name, options.which)
-    warned = partial(options.warn, path)
-    return from_transcript(path, workflow=file, summarized=warned, **options.how)
+def _made(name: str, given: ResumeOptions) -> ResumeState:
+    path = path_of(name, given.which)
+    warned = partial(given.warn, path)
+    return from_transcript(path, workflow=given.file, summarized=warned, **given.how)
 
 
 def _absolute(path: str) -> str:
@@ -141,21 +142,14 @@ def _absolute(path: str) -> str:
 
 
 def _resume(
-    manager: FileResumeStateManager,
-    state: ResumeState,
-    name: str,
-    *,
-    file: str | None,
-    command: str | None,
-    force: bool,
-    quiet: bool,
+    manager: FileResumeStateManager, state: ResumeState, name: str, given: ResumeOptions
 ) -> int:
-    workspace = inspect_workspace(state, workflow=file)
-    verdict = assess(state, workspace, limits=manager.limits, force=force)
+    workspace = inspect_workspace(state, workflow=given.file)
+    verdict = assess(state, workspace, limits=manager.limits, force=given.force)
     if not verdict.can_resume:
         _refused(verdict)
         return 1
-    if not quiet:
+    if not given.prompt_only:
         _notices(state, name, verdict)
     missing = verdict.missing_tools
     message = resume_message(
@@ -164,7 +158,7 @@ def _resume(
         changed=verdict.warnings,
         missing_tools=missing,
     )
-    return _deliver(message, command)
+    return _deliver(message, given.command)
 
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
@@ -245,9 +239,7 @@ def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
     return 0
 
 
-def _from_file(
-    path: Path, resumed: Callable[..., int], command: str | None, *, quiet: bool
-) -> int:
+def _from_file(manager: FileResumeStateManager, path: Path, given: ResumeOptions) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     try:
         data = codec.unpacked(read_whole(path))
@@ -256,14 +248,14 @@ def _from_file(
     # Both are sealed JSON; which one it is must be known before the seal can be checked.
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"
     opened = unseal(kind, data, str(path))
-    _fault(opened.issues, quiet=quiet)
+    _fault(opened.issues, given)
     if kind == "checkpoint":
-        return _deliver(block(validated(opened.document)), command)
+        return _deliver(block(validated(opened.document)), given.command)
     try:
         state = ResumeState.from_dict(opened.document)
     except StateError as error:
         raise StateError(f"{path}: {error}") from error
-    return resumed(state, str(path))
+    return _resume(manager, state, str(path), given)
 
 
 def _say(line: str) -> None:
