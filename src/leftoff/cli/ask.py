@@ -2,12 +2,10 @@
 
 import sys
 
-import click
-
 from leftoff import codec, settings
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.cli.poll import ended_in_order
 from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, inline, number, plural
@@ -35,7 +33,7 @@ WHY = {
 FAILED = "asked with the full prompt, resuming failed"
 
 
-@click.command(params=options("ask"))
+@command("ask")
 def ask(
     review: str | None,
     client: str | None,

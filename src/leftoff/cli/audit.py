@@ -1,11 +1,9 @@
 """`leftoff audit`."""
 
-import click
-
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options, path_of
+from leftoff.cli.params import command, path_of
 from leftoff.handover.audit_table import as_dict, lost_table, rework_table
 from leftoff.handover.wording import plural
 from leftoff.live.compactions import (
@@ -16,7 +14,7 @@ from leftoff.live.compactions import (
 from leftoff.sources.open import session_paths
 
 
-@click.command(params=options("audit"))
+@command("audit")
 def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     """Show what each compaction of SESSION cost: what its summary left out, and what the next
     30 calls had to read, run, search or ask again.

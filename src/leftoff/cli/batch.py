@@ -22,7 +22,7 @@ from leftoff.handover.wording import plural
 from leftoff.text.sanitize import clean
 
 
-@click.command(params=params.options("batch"))
+@params.command("batch")
 @params.reader_options
 def batch(
     paths: tuple[str, ...],

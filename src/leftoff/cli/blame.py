@@ -3,11 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-import click
-
 from leftoff import lazy_re as re
 from leftoff.cli.memory import Question, asking
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.errors import UsageError
 from leftoff.memory.blame import blame as origins_of
 from leftoff.memory.text import blame_text, origin_values
@@ -15,7 +13,7 @@ from leftoff.memory.text import blame_text, origin_values
 _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
 
 
-@click.command(params=options("blame"))
+@command("blame")
 @asking
 def blame(file: str, *, asked: Question) -> int:
     """Show which session last wrote each line of FILE: the edit, what the person had asked,

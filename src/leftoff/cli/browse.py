@@ -1,14 +1,12 @@
 """`leftoff browse`: the sessions of this machine in the terminal."""
 
-import click
-
 from leftoff.cli.group import complain
 from leftoff.cli.list import NONE
-from leftoff.cli.params import SessionFilter, filtered, options
+from leftoff.cli.params import SessionFilter, command, filtered
 from leftoff.errors import UsageError
 
 
-@click.command(params=options("browse"))
+@command("browse")
 @filtered
 def browse(*, chosen: SessionFilter) -> int:
     """Browse the sessions of this machine: a list, the summary of each, and its messages.

@@ -4,20 +4,18 @@ import os
 import sys
 from pathlib import Path
 
-import click
-
 from leftoff import codec, settings
 from leftoff.budget import thresholds
 from leftoff.budget.account import SessionAccount
 from leftoff.cli.output import coloured, columns, deliver
-from leftoff.cli.params import options, path_of
+from leftoff.cli.params import command, path_of
 from leftoff.cli.poll import polls
 from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.rendering import budget as rendering
 from leftoff.summary import ReaderCost
 
 
-@click.command(params=options("budget"))
+@command("budget")
 def budget(
     session: str,
     *,

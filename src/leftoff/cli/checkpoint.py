@@ -43,7 +43,7 @@ def checkpoint() -> None:
     Example: leftoff checkpoint create latest"""
 
 
-@checkpoint.command(params=params.options("checkpoint create"))
+@params.command("checkpoint create", checkpoint)
 @params.recording_options
 def create(
     session: str,
@@ -130,7 +130,7 @@ def _write(
         tell(f"wrote {directory / page.path}")
 
 
-@checkpoint.command(params=params.options("checkpoint show"))
+@params.command("checkpoint show", checkpoint)
 def show(id: str, *, as_json: bool) -> None:
     """Print the checkpoint ID: an id, its beginning, `latest`, or a file.
 
@@ -144,7 +144,7 @@ def show(id: str, *, as_json: bool) -> None:
     deliver(gate.shown(saved.text))
 
 
-@checkpoint.command("list", params=params.options("checkpoint list"))
+@params.command("checkpoint list", checkpoint)
 def list_command(*, as_json: bool) -> None:
     """List the saved checkpoints, newest first.
 
@@ -162,7 +162,7 @@ def list_command(*, as_json: bool) -> None:
             deliver(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
 
 
-@checkpoint.command(params=params.options("checkpoint inject"))
+@params.command("checkpoint inject", checkpoint)
 def inject(id: str, *, source: str, budget: int | None) -> None:
     """Print the next agent's prompt with the checkpoint ID in front of it.
 
@@ -181,7 +181,7 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
     sys.stdout.buffer.flush()
 
 
-@checkpoint.command(params=params.options("checkpoint clean"))
+@params.command("checkpoint clean", checkpoint)
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     """Remove checkpoints that are older than the settings allow; pinned ones stay.
 
@@ -199,7 +199,7 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     print(f"{len(removed)} {verb}, {remaining} left", file=sys.stderr)
 
 
-@checkpoint.command(params=params.options("checkpoint accept"))
+@params.command("checkpoint accept", checkpoint)
 def accept(file: str) -> int:
     """Accept a checkpoint that was edited by hand: check it, show the differences, and update
     its checksum.

@@ -1,14 +1,13 @@
 """`leftoff completion`: the completion script of a shell."""
 
-import click
 from click.shell_completion import get_completion_class
 
 from leftoff.cli.group import leftoff
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 
 
-@click.command(params=options("completion"))
+@command("completion")
 def completion(shell: str) -> None:
     """The completion script for SHELL; sessions complete by their ids.
 

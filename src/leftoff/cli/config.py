@@ -1,17 +1,15 @@
 """`leftoff config`."""
 
-import click
-
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.errors import squashed
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here, unknown_setting
 
 
-@click.command("config", params=options("config"))
+@command("config")
 def config(key: str | None, *, as_json: bool) -> None:
     """Show every setting, its value and where it comes from, or only KEY and the settings
     below it.

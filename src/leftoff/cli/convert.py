@@ -1,17 +1,15 @@
 """`leftoff convert`: the session in another format, for programs."""
 
-import click
-
 from leftoff import codec
 from leftoff.cli.export import whole
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options, path_of
+from leftoff.cli.params import command, path_of
 from leftoff.formats import atif, native
 from leftoff.model import SessionFacts
 from leftoff.redaction.redactor import Redactor
 
 
-@click.command(params=options("convert"))
+@command("convert")
 def convert(session: str, *, target: str, recorder: str | None, output: str | None) -> None:
     """Convert SESSION to another format, without secrets: `atif` (one document, read by Harbor
     and others) or `leftoff` (one JSON object per line).

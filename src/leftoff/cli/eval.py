@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, grouped, options, reader_options
+from leftoff.cli.params import ReaderOptions, command, grouped, reader_options
 from leftoff.errors import UsageError
 from leftoff.evaluation import label_runs
 from leftoff.evaluation.report import Block, R, as_text, from_json, to_json
@@ -58,7 +58,7 @@ def evaluate() -> None:
     Example: leftoff eval labels LABELS --transcripts SESSIONS"""
 
 
-@evaluate.command("budget", params=options("eval budget"))
+@command("eval budget", evaluate)
 @run_options
 def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score the ledger against what recorders wrote down.
@@ -73,7 +73,7 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     options.deliver(evaluate_budget(paths, progress=progress(), resamples=options.resamples))
 
 
-@evaluate.command("files", params=options("eval files"))
+@command("eval files", evaluate)
 @run_options
 def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score file tracking against what really happened.
@@ -87,7 +87,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     options.deliver(evaluate_files(paths, progress=progress(), resamples=options.resamples))
 
 
-@evaluate.command("resume", params=options("eval resume"))
+@command("eval resume", evaluate)
 @run_options
 def resume_command(
     paths: tuple[str, ...],
@@ -123,7 +123,7 @@ def resume_command(
     options.deliver(run)
 
 
-@evaluate.command("truth", params=options("eval truth"))
+@command("eval truth", evaluate)
 @run_options
 def truth_command(
     paths: tuple[str, ...],
@@ -146,7 +146,7 @@ def truth_command(
     options.deliver(run, run.blocks(formats=formats, listed=places))
 
 
-@evaluate.command("labels", params=options("eval labels"))
+@command("eval labels", evaluate)
 @reader_options
 @run_options
 def labels_command(

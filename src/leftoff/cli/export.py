@@ -4,7 +4,6 @@ import sys
 from collections.abc import Collection
 from contextlib import suppress
 
-import click
 from msgspec.structs import replace
 
 from leftoff.api import MessageCollector as Messages
@@ -20,7 +19,7 @@ from leftoff.sources.session_choice import choose, split_choice
 from leftoff.summary import SessionInfo
 
 
-@click.command(params=params.options("export"))
+@params.command("export")
 def export(
     session: str, *, form: str, tools: str, recorder: str | None, output: str | None
 ) -> None:

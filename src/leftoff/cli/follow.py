@@ -5,19 +5,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import click
-
 from leftoff.analysis.summary_json import to_json
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver, nothing_fits, rendered
-from leftoff.cli.params import options, path_of
+from leftoff.cli.params import command, path_of
 from leftoff.cli.poll import ended_in_order, polls
 from leftoff.errors import FormatError, InputError, StateError, UsageError
 from leftoff.incremental.follow import Follower
 from leftoff.summary import ContextSummary
 
 
-@click.command(params=options("follow"))
+@command("follow")
 def follow(
     session: str,
     *,

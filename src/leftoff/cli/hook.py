@@ -13,7 +13,7 @@ import click
 from leftoff import codec
 from leftoff.cli.group import tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options, path_of
+from leftoff.cli.params import command, path_of
 from leftoff.errors import LeftoffError, UnknownName
 from leftoff.hooks import install as registration
 from leftoff.hooks import queue
@@ -42,7 +42,7 @@ def hook(ctx: click.Context) -> int:
     return main()
 
 
-@hook.command(params=options("hook install"))
+@command("hook install", hook)
 def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Add the hooks to the client's settings, after showing the change and asking.
 
@@ -63,7 +63,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     return code
 
 
-@hook.command(params=options("hook uninstall"))
+@command("hook uninstall", hook)
 def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Remove leftoff's hooks from the client's settings.
 
@@ -96,7 +96,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     return 0
 
 
-@hook.command(params=options("hook status"))
+@command("hook status", hook)
 def status(*, as_json: bool) -> int:
     """Show where the hooks are installed and when each last ran.
 
@@ -141,7 +141,7 @@ def status(*, as_json: bool) -> int:
     return 0 if installed else 1
 
 
-@hook.command("test", params=options("hook test"))
+@command("hook test", hook)
 def try_out(session: str | None) -> int:
     """Print the block that a session of the client would get if it began here now.
 

@@ -1,15 +1,13 @@
 """`leftoff ledger`."""
 
-import click
-
 from leftoff.cli.memory import Question, asking
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.memory.ledger import ledger as ledger_of
 from leftoff.memory.ledger import never_taken_up
 from leftoff.memory.text import hit_values, hits_text, ledger_text, standing_values
 
 
-@click.command(params=options("ledger"))
+@command("ledger")
 @asking
 def ledger(*, left_open: bool, asked: Question) -> int:
     """List the rules and decisions that apply in a project (default: this directory), from all

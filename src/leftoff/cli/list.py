@@ -4,12 +4,10 @@ import os
 import sys
 from itertools import islice
 
-import click
-
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import columns, deliver, rendered
-from leftoff.cli.params import SessionFilter, filtered, options, path_of
+from leftoff.cli.params import SessionFilter, command, filtered, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.redaction.redactor import Redactor
@@ -23,7 +21,7 @@ from leftoff.text.truncation import one_line
 SHOWN = 30
 
 
-@click.command("list", params=options("list"))
+@command("list")
 @filtered
 def list_command(
     file: str | None,

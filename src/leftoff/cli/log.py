@@ -8,7 +8,7 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
+from leftoff.cli.params import RecordingOptions, chosen_id, command, path_of, recording_options
 from leftoff.errors import StateError
 from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
@@ -27,7 +27,7 @@ def log() -> None:
     another place."""
 
 
-@log.command(params=options("log create"))
+@command("log create", log)
 @recording_options
 def create(
     session: str, *, budget: int | None, name: str, stdout: bool, recording: RecordingOptions
@@ -51,7 +51,7 @@ def create(
         complain(f"removed the old log {path}")
 
 
-@log.command(params=options("log show"))
+@command("log show", log)
 def show(name: str, *, as_json: bool, budget: int | None) -> None:
     """Print the log of session ID (its beginning is enough), or the newest one.
 
@@ -67,7 +67,7 @@ def show(name: str, *, as_json: bool, budget: int | None) -> None:
         deliver(found.to_markdown(made.max_tokens))
 
 
-@log.command("list", params=options("log list"))
+@command("log list", log)
 def list_logs(*, as_json: bool) -> None:
     """List the saved logs, newest first.
 
@@ -84,7 +84,7 @@ def list_logs(*, as_json: bool) -> None:
         deliver("  ".join(words) + "\n")
 
 
-@log.command(params=options("log pin"))
+@command("log pin", log)
 def pin(name: str, *, off: bool) -> None:
     """Protect the log of session ID from being removed.
 
@@ -93,7 +93,7 @@ def pin(name: str, *, off: bool) -> None:
     made.pin_resume_log(_meant(made, name), pinned=not off)
 
 
-@log.command(params=options("log clean"))
+@command("log clean", log)
 def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
     """Remove old logs and print what was removed; pinned ones stay.
 

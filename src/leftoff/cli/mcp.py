@@ -1,12 +1,10 @@
 """`leftoff mcp`."""
 
-import click
-
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.integrations.mcp import serve
 
 
-@click.command(params=options("mcp"))
+@command("mcp")
 def mcp(patience: float) -> None:
     """Run an MCP server (Model Context Protocol) that lets an agent read the sessions of this
     machine.

@@ -17,7 +17,7 @@ from leftoff.batch.run import Report
 from leftoff.cli.batch import progress, summary_line
 from leftoff.cli.group import tell
 from leftoff.cli.output import columns, deliver
-from leftoff.cli.params import grouped, options
+from leftoff.cli.params import command, grouped
 from leftoff.errors import StateError
 from leftoff.handover.wording import plural
 from leftoff.memory.index import LOCK_TIMEOUT, forget, statistics, update
@@ -113,7 +113,7 @@ def memory() -> None:
     It contains redacted text only and is stored where LEFTOFF_MEMORY says."""
 
 
-@memory.command("update", params=options("memory update"))
+@command("memory update", memory)
 def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     """Add new recordings from PATHS, or from the default places of all clients.
 
@@ -131,7 +131,7 @@ def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     return 0 if report.sessions else 1
 
 
-@memory.command("status")
+@command("memory status", memory)
 def status() -> None:
     """Show what the index contains.
 
@@ -140,7 +140,7 @@ def status() -> None:
         deliver(f"{name:<12} {value}\n")
 
 
-@memory.command("forget", params=options("memory forget"))
+@command("memory forget", memory)
 def forget_command(*, everything: bool) -> None:
     """Remove the sessions whose recordings were deleted.
 

@@ -29,14 +29,19 @@ if TYPE_CHECKING:
     from leftoff.summary import ContextSummary
 
 
+# What click calls: it does not say more of it.
+Command: TypeAlias = Callable[..., object]
+
 # The options and arguments of all commands: the file says how they are written.
 _TABLE = table(__file__, "options.toml")
 
 
-def options(command: str) -> list[click.Parameter]:
-    """The options and arguments of a command, as `options.toml` lists them; `command` is what
-    is typed after `leftoff`, such as "log show"."""
-    return list(_params(_TABLE[command]))
+def command(typed: str, group: click.Group | None = None) -> Callable[[Command], click.Command]:
+    """Makes a function a command, one of a `group` if it is given, with the options and
+    arguments that `options.toml` lists. `typed` is what stands after `leftoff`, such as
+    "log show"."""
+    make = group.command if group else click.command
+    return make(typed.rpartition(" ")[2], params=list(_params(_TABLE.get(typed, {}))))
 
 
 def _params(rows: codec.JsonObject) -> Iterator[click.Parameter]:
@@ -102,9 +107,6 @@ _TYPES: Mapping[str, Callable[[Any], Any]] = {
     "path": lambda _: click.Path(),
     "unprocessed": lambda _: click.UNPROCESSED,
 }
-
-# What click calls: it does not say more of it.
-Command: TypeAlias = Callable[..., object]
 
 
 def grouped(name: str, kind: type[Struct]) -> Callable[[Command], Command]:

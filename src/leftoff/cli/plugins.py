@@ -1,11 +1,9 @@
 """`leftoff plugins`: formats, extractors, redactors, readers and stores, and their packages."""
 
-import click
-
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.formats.reader import formats
@@ -25,7 +23,7 @@ def registries() -> codec.JsonObject:
     }
 
 
-@click.command(params=options("plugins"))
+@command("plugins")
 def plugins(kind: str | None, *, as_json: bool) -> int:
     """List the installed formats, extractors, redactors, readers and stores, and the package of
     each.

@@ -7,12 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-import click
-
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.cli.output import written
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.errors import SourceError, UsageError
 from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.redaction.rules import is_secret_path
@@ -25,7 +23,7 @@ CHUNK = 1 << 20
 _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 
 
-@click.command(params=options("redact"))
+@command("redact")
 def redact(
     file: str, *, form: str, personal: bool, hide: tuple[str, ...], output: str | None
 ) -> None:

@@ -3,14 +3,12 @@
 import os
 import sys
 
-import click
-
 from leftoff import settings
 from leftoff.api import SessionReading, messages_at
 from leftoff.batch.summarize_many import summarize_all
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import SessionFilter, filtered, options
+from leftoff.cli.params import SessionFilter, command, filtered
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.redaction.redactor import Redactor
@@ -46,7 +44,7 @@ def page_of(
     )
 
 
-@click.command(params=options("report"))
+@command("report")
 @filtered
 def report(
     paths: tuple[str, ...], *, output: str | None, chosen: SessionFilter, workers: int | None

@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-import click
 from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, grouped, options, path_of
+from leftoff.cli.params import RecordingOptions, command, grouped, path_of
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -41,7 +40,7 @@ class ResumeOptions(RecordingOptions, frozen=True):
     prompt_only: bool = False
 
 
-@click.command(params=options("resume"))
+@command("resume")
 @grouped("given", ResumeOptions)
 def resume(
     workflow: str | None,

@@ -1,16 +1,14 @@
 """`leftoff schema`: the JSON Schema of a document."""
 
-import click
-
 from leftoff import codec
 from leftoff.analysis.summary_json import SCHEMA, numbered_schema
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.handover.resume_state import document as resume_state
 from leftoff.summary import ContextSummary
 
 
-@click.command(params=options("schema"))
+@command("schema")
 def schema(document: str) -> None:
     """Print the JSON Schema of a document: `summary` (what `summarize --json` prints) or
     `resume-state` (what `resume --save` writes).

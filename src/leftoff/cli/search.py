@@ -1,14 +1,12 @@
 """`leftoff search`."""
 
-import click
-
 from leftoff.cli.memory import Question, asking
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.memory.search import search as search_in
 from leftoff.memory.text import hit_values, hits_text
 
 
-@click.command(params=options("search"))
+@command("search")
 @asking
 def search(
     words: tuple[str, ...],

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-import click
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
 from leftoff.cli.output import coloured, deliver, gate_of
-from leftoff.cli.params import CHOOSE, options, path_of
+from leftoff.cli.params import CHOOSE, command, path_of
 from leftoff.errors import UsageError
 from leftoff.model import Message
 from leftoff.rendering.messages import between, message_text
@@ -19,7 +18,7 @@ from leftoff.sources.session_choice import split_choice
 _RANGE = re.compile(r"(.*?)(?:#(\d+)(?:(-)(\d+)?)?)?", re.DOTALL)
 
 
-@click.command(params=options("show"))
+@command("show")
 def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) -> None:
     """Print messages of a session by their numbers in summaries.
 

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
-
 from leftoff import api, codec
 from leftoff.analysis.summary_json import json_pieces, seed_shape
 from leftoff.api import SessionReading
@@ -18,7 +16,7 @@ from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.summary import ContextSummary
 
 
-@click.command(params=params.options("summarize"))
+@params.command("summarize")
 @params.recording_options
 def summarize(
     sessions: tuple[str, ...],

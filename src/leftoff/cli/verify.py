@@ -2,18 +2,16 @@
 
 import sys
 
-import click
-
 from leftoff import api
 from leftoff.analysis.summary_json import from_json
 from leftoff.cli.group import complain
-from leftoff.cli.params import options
+from leftoff.cli.params import command
 from leftoff.sources.open import STDIN, read_whole
 
 MEANING = "the words are where the summary says, which does not make a claim true"
 
 
-@click.command(params=options("verify"))
+@command("verify")
 def verify(summary: str) -> int:
     """Check every reference of a saved JSON SUMMARY (- for standard input) against the
     recording.
