@@ -285,13 +285,10 @@ def fingerprint(where: str, about: bytes) -> str:
     writes to the output. "" if it cannot be determined."""
     if is_url(where):
         return ""
-    values: list[Any] = [about]
-    for path in output_files(where):
-        stamp = file_stamp(path)
-        if stamp is None:
-            return ""
-        values.append(stamp)
-    return hashlib.blake2b(codec.pack_state(values), digest_size=16).hexdigest()
+    stamps = [file_stamp(path) for path in output_files(where)]
+    if None in stamps:
+        return ""
+    return hashlib.blake2b(codec.pack_state([about, *stamps]), digest_size=16).hexdigest()
 
 
 # -- data frames -----------------------------------------------------------------------------

@@ -249,12 +249,9 @@ class Run:
 
     def _write(self, every: Sequence[Job], places: Sequence[str]) -> None:
         report = self.report
-        about = hashlib.blake2b(digest_size=16)
-        comparable = not report.interrupted
-        for job in every:
-            name = job_signature(job)
-            comparable = comparable and bool(name)
-            about.update(name)
+        names = [job_signature(job) for job in every]
+        comparable = not report.interrupted and all(names)
+        about = hashlib.blake2b(b"".join(names), digest_size=16)
         rows = about.digest() + self._wanted.digest().encode()
         if not report.interrupted:
             self._index.forget_others(every)

@@ -93,27 +93,27 @@ def message_text(
     head = style(f"#{message.index + 1}", "bold", colour)
     head += " · " + style(speaker, colour_name, colour)
     lines = [head + style("".join(f" · {note}" for note in notes), "dim", colour)]
+
+    def add(label: str, text: SafeText, name: str, body: str = "") -> None:
+        lines.extend(_indented(label, _truncated(text, full=full), name, body, colour))
+
     for part in message.parts:
         if isinstance(part, Text):
             if part.text.strip():  # Claude Code records empty lines before a thought
                 lines.append(gate.shown(part.text))
         elif isinstance(part, Reasoning):
             if part.text:
-                text = _truncated(gate.shown(part.text), full=full)
-                lines += _indented("thought", text, "dim", "dim", colour)
+                add("thought", gate.shown(part.text), "dim", "dim")
         elif isinstance(part, ToolCall):
             # `value` before `text`: some redaction rules need the names of the arguments.
             call = gate.shown(call_text(part.name, gate.value(part.input)))
-            name = gate.shown(part.name)
-            lines += _indented(f"→ {name}", _truncated(call, full=full), "cyan", "", colour)
+            add(f"→ {gate.shown(part.name)}", call, "cyan")
         elif isinstance(part, ToolResult):
-            text = _truncated(gate.shown(part.text), full=full)
-            code = part.exit_code
             # An exit code says more than a recorder's status, which may be of the tool itself.
-            succeeded = part.status == "ok" if code is None else code == 0
+            succeeded = part.status == "ok" if part.exit_code is None else part.exit_code == 0
             failed = part.status in {"error", "denied", "timeout"} or part.exit_code
-            colour_name = "green" if succeeded else "red" if failed else "dim"
-            lines += _indented(f"← {clean(status_of(part))}", text, colour_name, "", colour)
+            name = "green" if succeeded else "red" if failed else "dim"
+            add(f"← {clean(status_of(part))}", gate.shown(part.text), name)
         elif isinstance(part, Media):
             lines.append(f"  [{gate.shown(part.media_type or 'media')}]")
     return "\n".join(lines) + "\n\n"

@@ -263,8 +263,6 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _word_boundary(text: str, at: int, step: int) -> int:
     """The nearest word boundary in the direction of `step`, at most 24 characters away."""
-    if at <= 0 or at >= len(text):
-        return max(0, min(at, len(text)))
     for place in range(at, at + 24 * step, step):
         if not 0 < place < len(text):
             return max(0, min(place, len(text)))
