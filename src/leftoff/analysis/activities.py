@@ -15,7 +15,7 @@ from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Touched
 from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import ByCall, Call, SessionView, call_of, number_of, once
-from leftoff.shell import analyze, command_facts
+from leftoff.shell.ast import Script
 from leftoff.shell.paths import is_test
 from leftoff.shell.per_command import per_command
 from leftoff.tables import by_word, table
@@ -132,15 +132,9 @@ def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
 
 
 @per_command
-def programs_in(command: str) -> tuple[tuple[str, str], ...]:
+def programs_in(command: str, script: Script) -> tuple[tuple[str, str], ...]:
     """The programs of a command line with their subcommands."""
-    return tuple(_same(*found) for found in command_facts(analyze(command)))
-
-
-@lru_cache(maxsize=4096)
-def _same(program: str, sub: str) -> tuple[str, str]:
-    # 12,500 commands of 500 MB run 1,600 different ones.
-    return program, sub
+    return script.programs
 
 
 def _of_program(name: str, sub: str, command: str) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
-from leftoff.shell import analyze
+from leftoff.shell.ast import Script
 from leftoff.shell.commands import mending, unwrapped
 from leftoff.shell.paths import is_temporary
 from leftoff.shell.per_command import per_command
@@ -147,10 +147,10 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
 
 
 @per_command
-def mending_runs(command: str) -> tuple[Run | None, ...]:
+def mending_runs(command: str, script: Script) -> tuple[Run | None, ...]:
     """The checks whose programs a command line runs to mend what the check would find; None for
     a program that rewrites files and is known as no check."""
-    return tuple(map(_mended_by, mending(command, analyze(command))))
+    return tuple(map(_mended_by, mending(command, script)))
 
 
 def _mended_by(words: list[str]) -> Run | None:

@@ -22,6 +22,7 @@ from leftoff.shell.ast import (
     Opaque,
     Pipeline,
     Redirect,
+    Script,
     Sequence,
     Statement,
     Variable,
@@ -204,14 +205,14 @@ _NOTHING = Line()
 
 
 @per_command
-def runs_of(command: str) -> Line:
+def runs_of(command: str, script: Script) -> Line:
     """The checks that a command line runs."""
     if "&amp;" in command or "&gt;" in command or "&lt;" in command:
         from html import unescape
 
         command = unescape(command)
+        script = analyze(command)
     walk = _Walk()
-    script = analyze(command)
     if isinstance(script.body, Opaque):
         tree = walk.powershell(command)
     else:

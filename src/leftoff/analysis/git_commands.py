@@ -5,13 +5,13 @@ from sys import intern
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.shell import analyze
 from leftoff.shell.ast import (
     Command,
     Document,
     Group,
     Logical,
     Pipeline,
+    Script,
     Sequence,
     Statement,
     Substitution,
@@ -75,12 +75,12 @@ class GitStep(Struct, frozen=True):
 
 
 @per_command
-def git_steps(command: str) -> tuple[GitStep, ...]:
+def git_steps(command: str, script: Script) -> tuple[GitStep, ...]:
     """The steps of a command line in order."""
     if not any(name in command for name in _PROGRAMS):
         return ()
     walk = _Walk(command)
-    walk.visit(analyze(command).body, certain=True, counted=True, strict="pipefail" in command)
+    walk.visit(script.body, certain=True, counted=True, strict="pipefail" in command)
     return tuple(walk.found)
 
 

@@ -4,7 +4,7 @@ The rules are data: `commands.toml` says for each program which options take a v
 which operands it reads, writes or changes, and examples that must and must not fire. A program
 whose arguments need more than that names a handler of `programs/`."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -344,7 +344,13 @@ def programs_of(body: ast.Statement) -> tuple[tuple[str, str], ...]:
         program_of([word for word in command.words if isinstance(word, str)])
         for _, command in ast.named_commands(body)
     ]
-    return tuple(pair for pair in found if pair[0])
+    return tuple(_same(*pair) for pair in found if pair[0])
+
+
+@lru_cache(maxsize=4096)
+def _same(program: str, sub: str) -> tuple[str, str]:
+    # 12,500 commands of 500 MB run 1,600 different ones.
+    return program, sub
 
 
 def program_of(words: list[str]) -> tuple[str, str]:
