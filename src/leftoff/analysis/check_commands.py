@@ -189,7 +189,8 @@ def _places(run: Run) -> list[str]:
 
 def program_of(word: str) -> str:
     """The name of a program."""
-    return re.sub(r"\.(?:exe|cmd|bat)$", "", word.replace("\\", "/").rpartition("/")[2])
+    name = word.replace("\\", "/").rpartition("/")[2]
+    return name[:-4] if name.endswith((".exe", ".cmd", ".bat")) else name
 
 
 def _behind(name: str, rest: list[str], depth: int) -> Run | None:

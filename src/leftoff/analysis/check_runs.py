@@ -241,6 +241,8 @@ def own_command(command: str, kind: str, tool: str) -> str:
 
 def _redirected(how: How, redirects: tuple[Redirect, ...]) -> How:
     """How a command is run behind redirects."""
+    if not redirects:
+        return how
     shown, hidden, merged = how.shown, how.errors_hidden, how.merged
     for one in redirects:
         target = one.target

@@ -103,9 +103,11 @@ class NameFinder:
         words = [without_placeholders(text).split() for text in texts]
         new = set().union(*words) - self._seen
         self._seen |= new
-        for word in filter(_SIGN.search, new):
-            if names := self.normalised(_names_in(word)):
-                self._names[word] = tuple(names)
+        for word in new:
+            # Most are plain words, which is cheaper to ask than a pattern.
+            if not (word.isalpha() and word.islower()) and _SIGN.search(word):
+                if names := self.normalised(_names_in(word)):
+                    self._names[word] = tuple(names)
         known = self._names.get
         return [set().union(*filter(None, map(known, several))) for several in words]
 
@@ -114,8 +116,9 @@ class NameFinder:
         found: set[str] = set()
         for name in names:
             name = name.removeprefix(self._here).rstrip(".-:")
-            if len(name) > 2 and not _NO_NAME.match(name) and _LETTER.search(name):
-                found.add(name)
+            if len(name) > 2 and (name[0].isalpha() or _LETTER.search(name)):
+                if not _NO_NAME.match(name):
+                    found.add(name)
         return found
 
 

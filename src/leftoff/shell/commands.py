@@ -25,7 +25,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
         skip: Leading operands that are no files.
         skip_unless: Options that give what the skipped operand would have given.
         last: What happens to the last of several operands, where that differs.
-        takes: Options that take a value.
+        takes: Options that take a value, those of `roles` and `code` as well.
         roles: Options whose value is a file, and what happens to it.
         in_place: Options with which operands are changed, not read; appended to, not written;
             addresses whose last part is written.
@@ -52,7 +52,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     skip: int = 0
     skip_unless: tuple[str, ...] = ()
     last: str = ""
-    takes: tuple[str, ...] = ()
+    takes: frozenset[str] = frozenset()
     roles: dict[str, str] = {}
     in_place: tuple[str, ...] = ()
     bundles: bool = True
@@ -80,7 +80,7 @@ class Launcher(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     after: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
+    takes: frozenset[str] = frozenset()
     skip: int = 0
     script: tuple[str, ...] = ()
     tasks: bool = False
@@ -104,7 +104,14 @@ def load(document: dict[str, Any]) -> ProgramRules:
 
     Raises:
         msgspec.ValidationError: A rule does not have the shape of `ProgramRule`."""
-    rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
+    listed = ("takes", "code", "roles")
+    rules = tuple(
+        msgspec.convert(
+            item | {"takes": {option for name in listed for option in item.get(name, ())}},
+            ProgramRule,
+        )
+        for item in document["command"]
+    )
     by_name = {name: rule for rule in rules for name in rule.names}
     wrappers = (rule for rule in rules if rule.handler == "wrapper")
     launchers = [Launcher(rule.names, takes=rule.takes, skip=rule.skip) for rule in wrappers]
@@ -201,7 +208,7 @@ class Invocation:
         self.flags: set[str] = set()
         self.values: dict[str, list[str]] = {}
         self.operands: list[str] = []
-        takes = {*entry.takes, *entry.code, *entry.roles}
+        takes = entry.takes
         i, size = 0, len(words)
         while i < size:
             word = words[i]
@@ -225,7 +232,7 @@ class Invocation:
             else:
                 i = self._letters(word, words, i, takes)
 
-    def _letters(self, word: str, words: list[str], i: int, takes: set[str]) -> int:
+    def _letters(self, word: str, words: list[str], i: int, takes: frozenset[str]) -> int:
         for j in range(1, len(word)):
             option = "-" + word[j]
             self.flags.add(option)
@@ -367,10 +374,10 @@ def _own_words(words: list[str]) -> tuple[str, list[str]]:
     """The program behind its launchers, ``""`` for none, and its words without the options that
     stand before a subcommand."""
     words, _ = unwrapped(words)
-    launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
+    name, rest = words[0].rpartition("/")[2] if words else "", words[1:]
+    launcher = program_rules().launchers.get(name)
     if not words or launcher is not None and not launcher.after:
         return "", []  # it runs nothing: `env`, `command -v x`
-    name, rest = words[0].rpartition("/")[2], words[1:]
     if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         name, rest = rest[1], rest[2:]
     # `git -C folder status`, `cargo +nightly fmt`: options before the subcommand.

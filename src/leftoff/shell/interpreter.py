@@ -112,14 +112,13 @@ def subshell(walk: Walk, body: ast.Statement, expected_status: Status = None) ->
 def run_speculatively(walk: Walk, node: ast.Statement) -> None:
     """Run a statement that may not have run, or more than once: its effects have the
     certainty ``unknown``, and so have the values of the variables that it sets."""
-    for name in _assigned(node):
-        walk.variables[name] = ast.UNKNOWN
+    set_in_it = dict.fromkeys(_assigned(node), ast.UNKNOWN)
+    walk.variables.update(set_in_it)
     # A branch that may not have run leaves the shell in one of two directories.
     cwd = walk.cwd
     with _raised(walk, 2):
         run(walk, node)
-    for name in _assigned(node):
-        walk.variables[name] = ast.UNKNOWN
+    walk.variables.update(set_in_it)
     walk.cwd = cwd if walk.cwd == cwd else None
     walk.stdout = None
 
@@ -311,9 +310,11 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
         for word in words
         if not ast.PATTERN_MARKS.isdisjoint(word)
     )
-    if not unmatched and redirections.redirect(walk, node.redirects):
+    redirects = node.redirects
+    if not unmatched and (not redirects or redirections.redirect(walk, redirects)):
         status = call(walk, words, expected_status) if words else expected_status
-        redirections.store_stdout(walk, node.redirects)
+        if redirects:
+            redirections.store_stdout(walk, redirects)
     walk.stderr_hidden, walk.stdin, walk.captured = saved
     return status
 

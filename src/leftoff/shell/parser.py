@@ -116,7 +116,7 @@ class _Compiler:
         """A simple command. Where the grammar took the next line for more words of it, as it
         does in error recovery, these are a command of their own."""
         children = node.children
-        if node.start_point[0] == node.end_point[0]:
+        if "\n" not in self.text(node):
             return self.simple(children)
         chunks: list[list[Any]] = [[]]
         for child in children:
@@ -143,28 +143,26 @@ class _Compiler:
         plain = True
         end = -1
         for child in children:
-            kind = child.type
+            kind, start, before, end = child.type, child.start_byte, end, child.end_byte
             # The grammar ends a word at a dollar sign that names no variable.
-            if child.start_byte == end and words and span(end - 1, end) == "$":
+            if start == before and words and span(start - 1, start) == "$":
                 words[-1] = ast.UNKNOWN  # what the two make together is not followed
                 plain = False
-                end = child.end_byte
                 continue
-            end = child.end_byte
             if kind == "command_name":
                 child = child.children[0]
                 kind = child.type
             # The most frequent words first: this is the hot loop.
             if kind == "word" or kind == "number":
-                raw = span(child.start_byte, child.end_byte)
+                raw = span(start, end)
                 if quoting.is_plain(raw) and raw[:1] != "~":
                     words.append(raw)
                     continue
             elif kind == "raw_string":
-                words.append(span(child.start_byte + 1, child.end_byte - 1))
+                words.append(span(start + 1, end - 1))
                 continue
             elif kind == "string":
-                raw = span(child.start_byte + 1, child.end_byte - 1)
+                raw = span(start + 1, end - 1)
                 if _EXPANDS.isdisjoint(raw):
                     words.append(raw)
                     continue

@@ -30,7 +30,7 @@ _held: dict[bytes, tuple[Any, ...]] = {}
 
 
 def per_command(read: Callable[[str, Script], T]) -> Callable[[str], T]:
-    """A function of a command line, given what `analyze` makes of it, whose results are held."""
+    """A function of a command line and what `analyze` makes of it, whose results are held."""
     number = len(_readers)
     _readers.append(read)
 

@@ -125,7 +125,6 @@ class Tracker:
         for asked in self._file_calls() if alone else ():
             alone.pop(asked.call, None)
         stated = sorted(chain.from_iterable(alone.values()), key=_place)
-        acts: Iterable[Touched | Ran | Applied] = merge(self._file_calls(), stated, key=_place)
         tools: dict[Call, str] = {}
         for made in view.each(Called, rewound=True):
             if made.kind == "script":
@@ -134,7 +133,7 @@ class Tracker:
                 tools[made.call] = made.name
         replaced: set[Call] = set()
         looks = list(reversed(view.all(Stood)))
-        for act in acts:
+        for act in self._file_calls(stated):
             # The recorder checks files while a call runs, before the call writes anything.
             came = view.outcomes.get(_place(act))
             until = came.message if came is not None else view.message_of(act) + 1
@@ -164,9 +163,10 @@ class Tracker:
         ]
         return self.events
 
-    def _file_calls(self) -> Iterator[Touched | Ran]:
-        touched: Iterator[Touched | Ran] = self.view.each(Touched, rewound=True)
-        return merge(touched, self.view.each(Ran, rewound=True), key=_place)
+    def _file_calls(self, stated: Iterable[Applied] = ()) -> Iterator[Touched | Ran | Applied]:
+        """The calls of file tools and the commands, with what is stated of others, in order."""
+        touched: Iterator[Touched | Ran | Applied] = self.view.each(Touched, rewound=True)
+        return merge(touched, self.view.each(Ran, rewound=True), stated, key=_place)
 
     def _silent_tools(self) -> frozenset[str]:
         """The file tools of which several calls were made and none came back, or all of them if

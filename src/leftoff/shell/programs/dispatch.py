@@ -46,7 +46,7 @@ def _subcommand(
     name: str, arguments: list[str], known: ProgramRules
 ) -> tuple[ProgramRule, list[str]] | None:
     rule = known.by_name.get(name)
-    takes = rule.takes if rule is not None else ()
+    takes = rule.takes if rule is not None else frozenset()
     i = 0
     # The handler of git follows the options before the subcommand.
     while i < len(arguments) and arguments[i][:1] == "-" and name != "git":
