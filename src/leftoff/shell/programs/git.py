@@ -16,12 +16,10 @@ from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import Status, Walk
 
 
-def _split_words(
-    words: list[str], takes: tuple[str, ...] = ()
-) -> tuple[set[str], list[str], list[str]]:
-    """Options, operands before ``--`` and operands after it."""
+def _split_words(words: list[str], *takes: str) -> tuple[set[str], list[str], list[str]]:
+    """Options, operands before ``--`` and operands after it; `takes`: options with a value."""
     end = words.index("--") if "--" in words else len(words)
-    args = Invocation("git", words[:end], ProgramRule(("git",), takes=takes))
+    args = Invocation("git", words[:end], ProgramRule(("git",), takes=frozenset(takes)))
     return args.flags, args.operands, words[end + 1 :]
 
 
@@ -95,7 +93,7 @@ def _looks_like_path(walk: Walk, field: str) -> bool:
 
 
 def _restore(walk: Walk, words: list[str]) -> Status:
-    options, before, after = _split_words(words, ("-s", "--source", "--pathspec-from-file"))
+    options, before, after = _split_words(words, "-s", "--source", "--pathspec-from-file")
     staged = bool(options & {"-S", "--staged"})
     if (staged and not options & {"-W", "--worktree"}) or walk.expected_status is False:
         return walk.expected_status
@@ -162,7 +160,7 @@ def _names(place: str | None, path: str) -> bool:
 
 
 def _checkout(walk: Walk, words: list[str]) -> Status:
-    options, before, after = _split_words(words, ("-b", "-B", "--orphan", "--conflict"))
+    options, before, after = _split_words(words, "-b", "-B", "--orphan", "--conflict")
     if walk.expected_status is False:
         return False
     # Without a commit they are as in the index, which differs from it after `git add` and where
@@ -181,7 +179,7 @@ def _checkout(walk: Walk, words: list[str]) -> Status:
 
 def _switch(walk: Walk, words: list[str]) -> Status:
     """Another commit; what was changed and not committed mostly stays."""
-    options, before, _ = _split_words(words, ("-b", "-B", "-c", "-C", "--create", "--orphan"))
+    options, before, _ = _split_words(words, "-b", "-B", "-c", "-C", "--create", "--orphan")
     made = options & {"-b", "-B", "-c", "-C", "--create", "--orphan"} and not before
     if walk.expected_status is False or made or "Already on" in "\n".join(_visible_lines(walk)):
         return walk.expected_status
@@ -277,7 +275,7 @@ _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 def _stash(walk: Walk, words: list[str]) -> Status:
     """``git stash``: what the session had changed is put away, and changed again later. Other
     files that a list in the output names are as they were before."""
-    _, before, after = _split_words(words, ("-m", "--message"))
+    _, before, after = _split_words(words, "-m", "--message")
     verb = before[0] if before else "push"
     if verb in ("list", "show", "clear", "branch"):
         return None
@@ -316,7 +314,7 @@ def _reset(walk: Walk, words: list[str]) -> Status:
 
 
 def _clean(walk: Walk, words: list[str]) -> Status:
-    options, _, _ = _split_words(words, ("-e", "--exclude"))
+    options, _, _ = _split_words(words, "-e", "--exclude")
     if options & {"-n", "--dry-run"} or walk.expected_status is False:
         return None
     removed = [_unquote(line[9:]) for line in _visible_lines(walk) if line[:9] == "Removing "]
