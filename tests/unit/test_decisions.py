@@ -5,13 +5,7 @@ from itertools import count
 import pytest
 
 from leftoff.analysis.decisions import person
-from leftoff.extraction.decision_model import (
-    MODEL,
-    scorer_of,
-    sentence_subjects,
-    word_features,
-    words,
-)
+from leftoff.extraction.decision_model import MODEL, sentence_subjects, word_features, words
 
 STRONG = (
     "The root cause is that two workers write one temporary file, so I'll give each its own name"
@@ -27,7 +21,7 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
     for text in (STRONG, ROUTINE, "Use `a` and `a` again, use it; use it."):
         found, others = words(text), ["l:item", "s:edits1", "s:edits1-no-such"]
         slow = MODEL.score(word_features(found) + sentence_subjects(found) + others)
-        assert scorer_of(MODEL).score(found, others) == pytest.approx(slow)
+        assert MODEL.sentence_score(found, others) == pytest.approx(slow)
 
 
 # -- the person's own --------------------------------------------------------------------------

@@ -7,10 +7,10 @@ are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.""
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -39,7 +39,7 @@ _TOKEN = re.compile(
 )
 
 
-class Model(Struct, frozen=True):
+class Model(Struct, frozen=True, dict=True):
     """Weights, by feature, in thousandths.
 
     Attributes:
@@ -82,9 +82,35 @@ class Model(Struct, frozen=True):
         weights, kinds = self.weights, self.kind_weights
         return [f for f in features if f in weights or f in kinds] if weights else features
 
+    def weight(self, features: Iterable[str]) -> int:
+        """What features add to `score`, in units of 1 / SCALE."""
+        return sum(map(self.weights.get, features, repeat(0)))
+
     def score(self, features: Iterable[str]) -> float:
         """Log odds that a sentence with these features states a decision."""
-        return (self.bias + sum(map(self.weights.get, features, repeat(0)))) / SCALE
+        return (self.bias + self.weight(features)) / SCALE
+
+    @cached_property
+    def _of_words(self) -> dict[object, int]:
+        """The weights of `word_features` by word and by pair: no string for each is needed."""
+        found: dict[object, int] = {}
+        for name, weight in self.weights.items():
+            kind, _, rest = name.partition(":")
+            first, _, second = rest.partition("_")  # no word has one
+            if kind in {"w", "b", "c"}:
+                pair = (first, second) if kind == "b" else (first, second, "c")
+                found[rest if kind == "w" else pair] = weight
+        return found
+
+    def sentence_score(
+        self, found: Sequence[str], others: Iterable[str], more: int = 0
+    ) -> float:
+        """The `score` of a sentence with these words: their `word_features`, those of their
+        subjects, these other ones, and further ones that have the `weight` of `more`."""
+        kinds = ["^", *map(VERBS.get, found, found)]
+        keys = {*found, *pairwise(["^", *found, "$"]), *zip(kinds, kinds[1:], repeat("c"))}
+        points = sum(map(self._of_words.get, keys, repeat(0))) + self.weight(others)
+        return (self.bias + more + points + self.weight(sentence_subjects(found))) / SCALE
 
     def statement_probability(self, log_odds: float, rank: int) -> float:
         """Probability that a sentence states a decision.
@@ -124,84 +150,6 @@ class Model(Struct, frozen=True):
         weight = self.weights.get
         positive = {(-w, name) for name in features if (w := weight(name, 0)) > 0}
         return [name for _, name in sorted(positive)[:4]]
-
-
-# Words of which a scorer holds what the model says of them: about 5 MB. Chosen by hand.
-MAX_ROWS = 1 << 15
-
-# Of one word: the name of its feature, "" if the model has none; its class; the features of the
-# pairs that it opens, by the word and by the class after it; and its subjects.
-_Row: TypeAlias = tuple[str, str, Mapping[str, str], Mapping[str, str], tuple[str, ...]]
-
-
-class Scorer(dict[str, _Row]):
-    """What a model says of each word, looked up when the word is read for the first time: the
-    features that have a weight are found without a string for every pair of words."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__()
-        self.model = model
-        self._after_class = cache(self._after)  # a verb has many forms
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return sorted(self.model.weights)
-
-    def _after(self, start: str) -> Mapping[str, str]:
-        """The features whose names begin so, by the rest of the name."""
-        names = self._names
-        first = last = bisect_left(names, start)
-        while last < len(names) and names[last].startswith(start):
-            last += 1
-        return {name[len(start) :]: name for name in names[first:last]} if last > first else {}
-
-    def __missing__(self, word: str) -> _Row:
-        kind, name = VERBS.get(word, word), f"w:{word}"
-        pairs, classes = self._after(f"b:{word}_"), self._after_class(f"c:{kind}_")
-        known = name if name in self.model.weights else ""
-        if len(self) >= MAX_ROWS:
-            self.forget()
-        self[word] = row = known, kind, pairs, classes, subjects_of(word)
-        return row
-
-    def forget(self) -> None:
-        """Drops what it holds of words."""
-        self.clear()
-        self._after_class.cache_clear()
-
-    def features(self, found: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-        """Those of `word_features` that have a weight, each once, and the subjects of the
-        words."""
-        names: list[str] = []
-        subjects: tuple[str, ...] = ()
-        pairs, classes = self["^"][2:4]
-        for word in found:
-            name, kind, next_pairs, next_classes, about = self[word]
-            if name:
-                names.append(name)
-            if word in pairs:
-                names.append(pairs[word])
-            if kind in classes:
-                names.append(classes[kind])
-            if about:
-                subjects += about
-            pairs, classes = next_pairs, next_classes
-        if "$" in pairs:
-            names.append(pairs["$"])
-        return list(dict.fromkeys(names)), subjects
-
-    def weight(self, features: Iterable[str]) -> int:
-        """What features add to `score`, in units of 1 / SCALE."""
-        return sum(map(self.model.weights.get, features, repeat(0)))
-
-    def score(self, found: Iterable[str], others: Iterable[str], more: int = 0) -> float:
-        """Log odds of a sentence of these words, with the features of their subjects, with
-        these other features, and with further ones that have the `weight` of `more`."""
-        names, subjects = self.features(found)
-        names += others
-        if subjects:
-            names += _counted(subjects, *SENTENCE)
-        return (self.model.bias + more + self.weight(names)) / SCALE
 
 
 def calibrated(logit: float, rank: int, line: tuple[int, int, int]) -> float:
@@ -325,14 +273,6 @@ MODEL = msgspec.json.decode(_WEIGHTS, type=Model)
 _PERSON_WEIGHTS = _FOLDER.joinpath("person.json").read_bytes()
 # The weights for the sentences of a person, see `analysis.decisions.person`.
 PERSON = msgspec.json.decode(_PERSON_WEIGHTS, type=Model)
-
-
-_SHIPPED = Scorer(MODEL)
-
-
-def scorer_of(model: Model) -> Scorer:
-    """The scorer of a model; that of the shipped one is made once."""
-    return _SHIPPED if model is MODEL else Scorer(model)
 
 
 # 16 hex digits that change whenever weights, verbs or patterns change.

@@ -27,7 +27,6 @@ from leftoff.extraction.decision_model import (
     is_english,
     message_features,
     place_features,
-    scorer_of,
     sentence_subjects,
     subject_features,
     word_features,
@@ -143,11 +142,8 @@ def scored(view: SessionView) -> tuple[CandidateGroups, Scores]:
 
 
 def forget_scores(view: SessionView) -> None:
-    """Drops the scores of all sentences, and after a very large session what the model says of
-    its words; who asks again computes them again."""
+    """Drops the scores of all sentences; who asks again computes them again."""
     view.results.pop(scored.__wrapped__, None)  # type: ignore[attr-defined]
-    if view.state.evidence.large:
-        scorer_of(MODEL).forget()
 
 
 def select_decisions(
@@ -204,11 +200,10 @@ def message_chance(found: Scores, place: int, model: Model) -> float:
 
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
-    scorer = scorer_of(model)
     logits: list[array[float]] = []
     for group in groups:
-        context = scorer.weight(group[0].context) if group else 0
-        found = array("d", (scorer.score(c.words, c.own, context) for c in group))
+        context = model.weight(group[0].context) if group else 0
+        found = array("d", (model.sentence_score(c.words, c.own, context) for c in group))
         for at, c in enumerate(group):
             if c.short or not _DECIDED.isdisjoint(c.words):
                 found[at] += sum(stated(c).values())
@@ -262,7 +257,7 @@ def _decision(
     view: SessionView, candidate: Candidate, confidence: float, message: Sequence[str]
 ) -> KeyDecision:
     said, others = candidate.said, candidate.others
-    features = scorer_of(MODEL).features(candidate.words)[0] + others
+    features = word_features(candidate.words) + others
     return KeyDecision(
         text=said.text,
         type=MODEL.kind(kind_features(candidate.words, others, message)),
