@@ -360,9 +360,7 @@ class Claims:
         groups = by_message(with_features(s.view, said))
         scores = score_groups(groups, model)
         together = {
-            group[0].said.ref.message: model.message_probability(
-                scores.odds[number], scores.rank[scores.odds[number]]
-            )
+            group[0].said.ref.message: scores.message_chance(number)
             for number, group in enumerate(groups)
         }
         self.chosen: dict[int, float] = {}

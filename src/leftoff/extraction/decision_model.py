@@ -112,22 +112,6 @@ class Model(Struct, frozen=True, dict=True):
         points = sum(map(self._of_words.get, keys, repeat(0))) + self.weight(others)
         return (self.bias + more + points + self.weight(sentence_subjects(found))) / SCALE
 
-    def statement_probability(self, log_odds: float, rank: int) -> float:
-        """Probability that a sentence states a decision.
-
-        Args:
-            log_odds: its score.
-            rank: number of sentences of the session with higher scores."""
-        return calibrated(log_odds, rank, self.calibration)
-
-    def message_probability(self, log_odds: float, rank: int) -> float:
-        """Probability that a message holds a decision.
-
-        Args:
-            log_odds: that at least one of its sentences is one (see `any_log_odds`).
-            rank: number of messages of the session with higher log odds."""
-        return calibrated(log_odds, rank, self.message)
-
     def kind(self, features: Iterable[str]) -> str:
         """The likeliest type of a decision with these features: first the likeliest group of
         `KIND_GROUPS`, then the likeliest type in it."""
@@ -391,13 +375,9 @@ def _counted(named: tuple[str, ...], kind: str, steps: tuple[int, ...]) -> tuple
     return (*out, f"{kind}:most-{max(counts, key=counts.__getitem__)}")
 
 
-# Prefix and steps of the features of the subjects of one sentence.
-SENTENCE = "x", (1, 2, 3)
-
-
 def sentence_subjects(found: Iterable[str]) -> list[str]:
     """Features of the subjects of one sentence."""
-    return subject_features(found, *SENTENCE)
+    return subject_features(found, "x", (1, 2, 3))
 
 
 def message_features(found: Sequence[str]) -> list[str]:

@@ -152,7 +152,6 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
         number, k = at
         group, logits = groups[number], scores.logits[number]
         together = scores.odds[number]
-        rank = scores.rank[together]
         found.append(
             DecisionExplanation(
                 text=decision.text,
@@ -167,9 +166,9 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
                 log_odds=round(logits[k], 3),
                 parts=_parts(group[k]),
                 together=round(together, 3),
-                message_confidence=round(MODEL.message_probability(together, rank), 3),
+                message_confidence=round(scores.message_chance(number), 3),
                 sentences=len(group),
-                place=rank + 1,
+                place=scores.rank[together] + 1,
                 messages=len(scores.odds),
             )
         )

@@ -25,6 +25,7 @@ from leftoff.extraction.decision_model import (
     SCALE,
     Model,
     Steps,
+    calibrated,
     is_foreign,
     word_features,
     words,
@@ -456,7 +457,7 @@ def _stated(
         if any(start < one.end and one.start < end for start, end in taken):
             continue
         names = features(asked, read, number)
-        chance = model.statement_probability(model.score(names), 0) if names else 0.0
+        chance = calibrated(model.score(names), 0, model.calibration) if names else 0.0
         if one.act is not None and one.act.foreign:
             chance = FOREIGN_CONFIDENCE
         likely = chance and round(chance, 3) >= least

@@ -17,13 +17,13 @@ from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.decisions.person import captured, person_decisions
 from leftoff.analysis.decisions.reversals import with_status
 from leftoff.extraction.decision_model import (
-    MIN_LOG_ODDS,
     MODEL,
     PATTERNS,
     SCALE,
     Model,
     Steps,
     any_log_odds,
+    calibrated,
     is_english,
     message_features,
     place_features,
@@ -126,12 +126,10 @@ def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
     """Every candidate sentence of the agent, the last first, with the probability that it
     states a decision; 0 where the model cannot read it."""
     groups, found = scored(view)
-    rank = found.statement_rank
     for place in reversed(range(len(groups))):
         logits = found.logits[place]
         for at, said in reversed([*enumerate(groups.sentences(place))]):
-            z = logits[at] if at < len(logits) else None
-            yield said, 0.0 if z is None else round(MODEL.statement_probability(z, rank[z]), 3)
+            yield said, found.chance(logits[at]) if at < len(logits) else 0.0
 
 
 @once
@@ -163,20 +161,18 @@ def select_decisions(
         scores: of the groups, if they are known."""
     needed = model.least / SCALE if least is None else least
     found = score_groups(groups, model) if scores is None else scores
-    rank, lowest = found.statement_rank, model.message_least / SCALE
     for place, logits in enumerate(found.logits):
-        best = max(logits, default=MIN_LOG_ODDS)  # a higher score means a higher probability
-        if not logits or round(model.statement_probability(best, rank[best]), 3) < needed:
+        # A higher score means a higher probability.
+        if not logits or found.chance(max(logits)) < needed:
             continue
-        if least is not None or message_chance(found, place, model) >= lowest:
+        if least is not None or found.message_chance(place) >= model.message_least / SCALE:
             group = groups[place]
-            chances = (round(model.statement_probability(z, rank[z]), 3) for z in logits)
-            chosen = [pair for pair in zip(group, chances, strict=True) if pair[1] >= needed]
-            yield group, chosen
+            chances = zip(group, map(found.chance, logits), strict=True)
+            yield group, [pair for pair in chances if pair[1] >= needed]
 
 
 class Scores(Struct, frozen=True):
-    """The model's scores of the candidates of a session.
+    """The scores that a model gives to the candidates of a session.
 
     Attributes:
         logits: log odds of each sentence, by message.
@@ -185,17 +181,20 @@ class Scores(Struct, frozen=True):
         rank: for each of these log odds, the number of messages with higher ones.
         statement_rank: for the log odds of each sentence, the number of higher ones."""
 
+    model: Model
     logits: list[array[float]]
     odds: dict[int, float]
     rank: Ranks
     statement_rank: Ranks
 
+    def chance(self, logit: float) -> float:
+        """Probability that the sentence with these log odds states a decision."""
+        return round(calibrated(logit, self.statement_rank[logit], self.model.calibration), 3)
 
-def message_chance(found: Scores, place: int, model: Model) -> float:
-    """Probability that the message with index `place`, which has candidates, holds a
-    decision."""
-    odds = found.odds[place]
-    return model.message_probability(odds, found.rank[odds])
+    def message_chance(self, place: int) -> float:
+        """Probability that a message, which has candidates, holds a decision."""
+        odds = self.odds[place]
+        return calibrated(odds, self.rank[odds], self.model.message)
 
 
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
@@ -209,7 +208,7 @@ def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
                 found[at] += sum(stated(c).values())
         logits.append(found)
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
-    return Scores(logits, odds, Ranks(odds.values()), Ranks(chain.from_iterable(logits)))
+    return Scores(model, logits, odds, Ranks(odds.values()), Ranks(chain.from_iterable(logits)))
 
 
 class Ranks:
