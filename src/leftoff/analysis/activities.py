@@ -53,10 +53,11 @@ def activities(view: SessionView) -> Mapping[Call, tuple[str, ...]]:
             did = of_command(command.command, command.language)
         elif touched.get(number):
             did = touched[number]
-        elif number in touched and call.kind in EDITS:
-            did = ("look",)  # an editor that only showed the file
+        elif call.kind in EDITS:  # it may only have shown the file
+            did = ("look",) if number in touched else (of_edit(call.text),)
         else:
-            did = (of_call(call.kind, call.name, call.text),)
+            other = "issue" if _RE["issue"].search(call.name) else "other"
+            did = (_KINDS.get(call.kind) or other,)
         found[number] = known.setdefault(did, did)
     # Held for several judges; as a mapping by call it takes a fifth of the memory.
     if view.state.evidence.large:
@@ -97,13 +98,6 @@ class Done:
             for activity, at in first.items()
             if at < len(self.at[activity]) and self.at[activity][at] < end
         }
-
-
-def of_call(kind: str, name: str, text: str) -> str:
-    """The activity of a call that runs no command."""
-    if kind in EDITS:
-        return of_edit(text)
-    return _KINDS.get(kind) or ("issue" if _RE["issue"].search(name) else "other")
 
 
 def of_edit(path: str) -> str:

@@ -24,7 +24,7 @@ from leftoff.analysis.files.net_changes import (
     whole_paths,
 )
 from leftoff.analysis.files.track import Tracker
-from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_list
+from leftoff.analysis.recent_calls import recent_calls, running, steps
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
 from leftoff.analysis.working_set import recent_sentences, working_set
@@ -78,7 +78,12 @@ def assemble(
     written = _written(events, view.heard.since)
     # Of one thread that all subagents share, nothing tells how many they were but the calls.
     shared = [child.state.agent for child in children] == ["sidechain"]
-    started = _agents_started(view, shared)
+    started = [
+        call
+        for call in view.each(Called)
+        if call.name in _STARTS_AGENT
+        and (view.succeeded(call.call) or shared and call.call not in view.outcomes)
+    ]
     agents = _agents_not_recorded(view, started, len(started if shared else children))
     unseen += agents
     child_summaries: list[Child] = []
@@ -150,7 +155,7 @@ def assemble(
             at_the_end,
             recent=recent,
             calls=recent_calls(view),
-            to_dos=to_do_list(view),
+            to_dos=tuple(insights.to_dos(view)),
             steps=steps(view, written),
             running=running(view),
             discarded=discarded,
@@ -268,16 +273,6 @@ _STARTS_AGENT = frozenset(
 )
 # Types of subagents that clients give no tool to write with.
 _READ_ONLY = frozenset({"explore", "plan", "claude-code-guide"})
-
-
-def _agents_started(view: SessionView, silent: bool) -> list[Called]:
-    """The calls that started subagents; `silent`: also those without a result."""
-    return [
-        call
-        for call in view.each(Called)
-        if call.name in _STARTS_AGENT
-        and (view.succeeded(call.call) or silent and call.call not in view.outcomes)
-    ]
 
 
 def _agents_not_recorded(

@@ -142,7 +142,14 @@ class _Output(Struct):
 class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.mended = _mended(view)
+        # The runs of programs that rewrote files to mend what a check finds, each with its
+        # message and folder; None for one that is known as no check.
+        self.mended = [
+            (ran.ref.message, _folder(ran, view.state.header.cwd), run)
+            for ran in view.each(Ran)
+            for run in mending_runs(ran.command)
+            if view.succeeded(ran.call)
+        ]
         formatted = {message for message, *_ in self.mended}
         self.edits = sorted({message for message, _ in edits(view)} | formatted)
         self.outputs = view.by_call(Checked)
@@ -398,17 +405,6 @@ class _Judge:
 def _folder(ran: Ran, root: str) -> str:
     """The folder that a command line went to last."""
     return absolute([".", *folders(ran.command)][-1], absolute(ran.cwd, root) or root)
-
-
-def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:
-    """The runs of programs that rewrote files to mend what a check finds, each with its
-    message and folder; None for one that is known as no check."""
-    return [
-        (ran.ref.message, _folder(ran, view.state.header.cwd), run)
-        for ran in view.each(Ran)
-        for run in mending_runs(ran.command)
-        if view.succeeded(ran.call)
-    ]
 
 
 def _one_each(

@@ -23,7 +23,7 @@ from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
 from leftoff.session_view import ByCall, Call, SessionView, call_of, number_of, once
 from leftoff.shell.paths import relative
-from leftoff.summary import ErrorSeen, Finding, NextStep, TurnState
+from leftoff.summary import ErrorSeen, Finding, NextStep, ToDo, TurnState
 from leftoff.tables import table
 from leftoff.text.truncation import whole
 
@@ -255,11 +255,11 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     left; nothing that later words or commits say to be done. The latest last."""
     prompts = [a for a in view.active(Asked) if a.via in {"prompt", "queued"}]
     found = [
-        NextStep(words, status, view.ref(ref))
-        for words, status, ref in to_dos(view)
-        if status in {"in_progress", "pending"}
-        and sum(a.ref.message > ref.message for a in prompts) < STALE
-        and not is_dropped(view, ref.message, words)
+        NextStep(item.text, item.status, item.ref)
+        for item in to_dos(view)
+        if item.status in {"in_progress", "pending"}
+        and sum(a.ref.message > item.ref.message for a in prompts) < STALE
+        and not is_dropped(view, item.ref.message, item.text)
     ]
     found.sort(key=lambda step: step.status != "in_progress")
     turn = turn_state(view)
@@ -552,7 +552,7 @@ def _done_words(view: SessionView) -> list[tuple[int, str]]:
         if s.value in {"did", "done"}
     ]
     found += [(e.ref.message, e.text) for e in git_events(view) if e.kind == "commit"]
-    found += [(r.message, words) for words, s, r in to_dos(view) if s == "completed"]
+    found += [(t.ref.message, t.text) for t in to_dos(view) if t.status == "completed"]
     return found
 
 
@@ -560,26 +560,26 @@ def _key(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def to_dos(view: SessionView) -> list[tuple[str, str, Ref]]:
-    """The to-do list at the end: text, status, and where it was last changed.
+@once
+def to_dos(view: SessionView) -> list[ToDo]:
+    """The to-do list at the end, each item with where it was last changed.
 
     Subagents complete items of the same list. When, relative to the main thread, is not
     recorded, so what one of them completed stays completed."""
-    items: dict[str, tuple[str, str, Ref]] = {}
+    items: dict[str, ToDo] = {}
     for plan in view.active(Planned):
+        ref = view.ref(plan.ref)
         if plan.whole:
-            items = {
-                f"{number}": (words, status, plan.ref)
-                for number, (_, words, status) in enumerate(plan.items)
-            }
+            whole_list = enumerate(plan.items)
+            items = {f"{n}": ToDo(words, status, ref) for n, (_, words, status) in whole_list}
             continue
         for key, words, status in plan.items:
-            old = items.get(f"#{key}", ("", "pending", plan.ref))
-            items[f"#{key}"] = (words or old[0], status or old[1], plan.ref)
+            old = items.get(f"#{key}", ToDo("", "pending", ref))
+            items[f"#{key}"] = ToDo(words or old.text, status or old.status, ref)
     for child in view.children:
         for plan in child.active(Planned):
             for key, _, status in () if plan.whole else plan.items:
                 known = items.get(f"#{key}")
                 if known is not None and status == "completed":
-                    items[f"#{key}"] = (known[0], status, known[2])
-    return [item for item in items.values() if item[0] and item[1] != "deleted"]
+                    items[f"#{key}"] = replace(known, status=status)
+    return [item for item in items.values() if item.text and item.status != "deleted"]

@@ -51,7 +51,7 @@ def _percentage(
     view: SessionView, runs: tuple[Check, ...], last_edit: int, current: str
 ) -> int | None:
     """The percentage by what stands beside it in the summary (see `percentage`)."""
-    items = [status for _, status, _ in to_dos(view)]
+    items = [item.status for item in to_dos(view)]
     failed = any(run.verdict == "failed" for run in last_of_each(runs))
     something_open = (
         turn_state(view).status != "closed"

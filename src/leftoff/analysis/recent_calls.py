@@ -1,5 +1,5 @@
-"""The last calls with their outcomes, the steps of the turn in work, what still runs in the
-background, and the to-do list as it stood last."""
+"""The last calls with their outcomes, the steps of the turn in work, and what still runs in the
+background."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,13 @@ from operator import itemgetter
 
 from leftoff.analysis.activities import activities, of_edit
 from leftoff.analysis.checks import checks
-from leftoff.analysis.insights import to_dos
 from leftoff.extraction.checks import Checks
 from leftoff.extraction.evidence import Asked, Called, Checked, Edited, Failed, Ran, Touched
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
 from leftoff.session_view import Call, SessionView, once
 from leftoff.shell.paths import relative
-from leftoff.summary import CallOutcome, Step, ToDo
+from leftoff.summary import CallOutcome, Step
 from leftoff.text.truncation import short
 
 # The last calls of a session that are listed. Chosen by hand.
@@ -208,8 +207,3 @@ def running(view: SessionView) -> tuple[CallOutcome, ...]:
 
 def _ref(call: Called) -> Ref:
     return Ref(message=call.message, part=call.part)
-
-
-def to_do_list(view: SessionView) -> tuple[ToDo, ...]:
-    """The to-do list at the end."""
-    return tuple(ToDo(text, status, view.ref(ref)) for text, status, ref in to_dos(view))

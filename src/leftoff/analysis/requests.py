@@ -292,7 +292,7 @@ class _Outcomes:
         if after.via in _MIDWAY or start == until:
             return OPEN
         if turns.latest((after.said, after.said_part), until) <= start:
-            return INTERRUPTED if turns.marks_between(start, until) else OPEN
+            return INTERRUPTED if _count_between(turns.marks, start, until) else OPEN
         return turns.state_before((after.said, after.said_part), until)
 
     def status(self, number: int, kind: str) -> str:

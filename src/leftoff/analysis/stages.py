@@ -11,7 +11,8 @@ Patterns and numbers were written while reading sessions of both label sets (doc
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -323,14 +324,10 @@ def stage_runs(segments: list[Segment]) -> list[tuple[str, int]]:
     """Stage and first message of each run; short runs are merged into the run before them."""
     turns = [turn for segment in segments for turn in segment.turns]
     begins = {segment.turns[0].message for segment in segments}
-    runs: list[tuple[str, int, int]] = []  # stage, first, end
-    for k, turn in enumerate(turns):
-        if runs and runs[-1][0] == turn.stage:
-            runs[-1] = (turn.stage, runs[-1][1], k + 1)
-        else:
-            runs.append((turn.stage, k, k + 1))
     found: list[tuple[str, int]] = []
-    for stage, start, end in runs:
+    end = 0
+    for stage, run in groupby(turns, key=attrgetter("stage")):
+        start, end = end, end + len(list(run))
         filled = turns[start].message in begins and (
             end == len(turns) or turns[end].message in begins
         )

@@ -6,7 +6,7 @@ that ends its work. What the recorder says itself (`Message.stop`, `Turned`) com
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 
 from leftoff.extraction.evidence import Asked, Called, Compacted, Turned
 from leftoff.extraction.requests import RULES, Requests, last_question, matches
@@ -59,10 +59,6 @@ class Turns:
     def latest(self, said: tuple[int, int], until: int) -> int:
         """The message of the agent's last words or call before message `until`."""
         return max(said[0], self.call_before(until)[0])
-
-    def marks_between(self, start: int, until: int) -> list[int]:
-        """The marks of an interruption after message `start` and before `until`."""
-        return self.marks[bisect_right(self.marks, start) : bisect_left(self.marks, until)]
 
     def state_before(self, said: tuple[int, int], until: int) -> str:
         """Whose turn it was before message `until`, by the agent's last words before it."""

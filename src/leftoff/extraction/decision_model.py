@@ -115,8 +115,7 @@ class Model(Struct, frozen=True, dict=True):
     def kind(self, features: Iterable[str]) -> str:
         """The likeliest type of a decision with these features: first the likeliest group of
         `KIND_GROUPS`, then the likeliest type in it."""
-        get = self.kind_weights.get
-        rows = [row for row in map(get, features) if row is not None]
+        rows = filter(None, map(self.kind_weights.get, features))
         sums = [sum(column) / SCALE for column in zip(self.kind_bias, *rows, strict=True)]
         chances = {
             kind: math.exp(z - max(sums)) for kind, z in zip(self.kinds, sums, strict=True)

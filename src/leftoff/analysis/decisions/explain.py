@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -117,23 +118,17 @@ class Explanation(Struct, frozen=True):
     stages: tuple[StageExplanation, ...]
 
 
-def explain(view: SessionView, near: float = NEAR_MARGIN) -> Explanation:
-    """The explanation of the summary of a session.
-
-    Args:
-        near: margin below the threshold within which rejected candidates are listed."""
-    return Explanation(
-        REPORT_THRESHOLD, _decisions(view, near), _milestones(view), _stages(view)
-    )
+def explain(view: SessionView) -> Explanation:
+    """The explanation of the summary of a session."""
+    return Explanation(REPORT_THRESHOLD, _decisions(view), _milestones(view), _stages(view))
 
 
 # -- decisions ---------------------------------------------------------------------------------
 
 
-def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...]:
+def _decisions(view: SessionView) -> tuple[DecisionExplanation, ...]:
     in_summary = {d.ref.place: d for d in key_decisions(view)}
-    needed = REPORT_THRESHOLD
-    lowest = max(0.0, needed - near)
+    lowest = max(0.0, REPORT_THRESHOLD - NEAR_MARGIN)
     listed = {d.ref.place: d for d in key_decisions(view, lowest)} | in_summary
     groups, scores = scored(view)
     where = {
@@ -146,7 +141,7 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
         decision, reported = listed[place], place in in_summary
         at = where.get(place) if decision.owner == "agent" else None
         if at is None:
-            if reported or decision.confidence >= PERSON.least / SCALE - near:
+            if reported or decision.confidence >= PERSON.least / SCALE - NEAR_MARGIN:
                 found.append(_of_user(decision, reported))
             continue
         number, k = at
@@ -159,7 +154,7 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
                 owner="agent",
                 confidence=decision.confidence,
                 reported=reported,
-                needed=needed,
+                needed=REPORT_THRESHOLD,
                 rule=decision.rule,
                 how="the statement's own, calibrated with its rank in the session",
                 ref=decision.ref,
@@ -281,11 +276,6 @@ def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
 
 def _runs(segments: Sequence[Segment]) -> list[tuple[str, list[int], Segment]]:
     """Stage, first messages of the turns, and the segment in which it began, of each run."""
-    found: list[tuple[str, list[int], Segment]] = []
-    for segment in segments:
-        for turn in segment.turns:
-            if found and found[-1][0] == turn.stage:
-                found[-1][1].append(turn.message)
-            else:
-                found.append((turn.stage, [turn.message], segment))
-    return found
+    turns = [(turn, segment) for segment in segments for turn in segment.turns]
+    runs = (list(run) for _, run in groupby(turns, key=lambda pair: pair[0].stage))
+    return [(r[0][0].stage, [turn.message for turn, _ in r], r[0][1]) for r in runs]

@@ -223,8 +223,7 @@ def _repeats(decision: KeyDecision, target: Topics, rest: Topics) -> bool:
 def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision]:
     """The decisions, with the one that the person takes back by "revert that": the only one
     that the agent made since the prompt before."""
-    out = decisions
-    since = -1
+    out, since = list(decisions), -1
     for asked in view.active(Asked):
         if any(rule.search(asked.text) for rule in PATTERNS["recall"]):
             found = [
@@ -234,7 +233,6 @@ def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecisi
                 and (d.status, d.owner) == ("made", "agent")
             ]
             if len(found) == 1:
-                out = list(out)
                 out[found[0]] = msgspec.structs.replace(out[found[0]], status="reversed")
         since = asked.ref.message
     return out

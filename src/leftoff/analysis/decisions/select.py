@@ -107,19 +107,14 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
     Args:
         least: the lowest confidence that is reported; the model's own threshold if None. A
             lower one gives rejected candidates, too."""
-    found = _agent_decisions(view, least) + person_decisions(view, least)
+    groups, scores = scored(view)
+    found: list[KeyDecision] = []
+    for group, chosen in select_decisions(groups, MODEL, least, scores):
+        message = words_of_message(group)
+        found += [_decision(view, candidate, chance, message) for candidate, chance in chosen]
+    found += person_decisions(view, least)
     found.sort(key=lambda d: d.ref.place)
     return tuple(with_status(view, _deduplicated(found)))
-
-
-def _agent_decisions(view: SessionView, least: float | None) -> list[KeyDecision]:
-    groups, scores = scored(view)
-    return [
-        _decision(view, candidate, confidence, message)
-        for group, chosen in select_decisions(groups, MODEL, least, scores)
-        for message in (words_of_message(group),)
-        for candidate, confidence in chosen
-    ]
 
 
 def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
@@ -457,17 +452,17 @@ def _prompt_features(prefix: str, typed: str) -> tuple[str, ...]:
 
 def _deduplicated(found: Sequence[KeyDecision]) -> list[KeyDecision]:
     """The decisions without duplicates of earlier ones."""
-    unique: list[KeyDecision] = []
-    texts: list[str] = []
+    unique, texts = list[KeyDecision](), list[str]()
     for decision in found:
-        plain = " ".join(words(decision.text))
-        if decision.owner == "agent" and any(texts):
-            from rapidfuzz import fuzz, process
+        if decision.owner == "agent":
+            plain = " ".join(words(decision.text))
+            if any(texts):
+                from rapidfuzz import fuzz, process
 
-            if process.extractOne(
-                plain, texts, scorer=fuzz.ratio, score_cutoff=DUPLICATE_RATIO
-            ):
-                continue
+                if process.extractOne(
+                    plain, texts, scorer=fuzz.ratio, score_cutoff=DUPLICATE_RATIO
+                ):
+                    continue
+            texts.append(plain)
         unique.append(decision)
-        texts.append(plain if decision.owner == "agent" else "")
     return unique

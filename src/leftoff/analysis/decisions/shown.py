@@ -93,19 +93,14 @@ class LikelyDecisions:
         typed: the person's requests."""
 
     def __init__(self, typed: Iterable[UserRequest]) -> None:
-        texts: dict[int, str] = {}
-        objections, answered = set[int](), set[int]()
+        at: dict[int, list[UserRequest]] = {}
         for request in typed:
-            at = request.ref.message
-            texts[at] = f"{texts[at]} {request.text}" if at in texts else request.text
-            if request.kind == "correction":
-                objections.add(at)
-            if request.status == "answered":
-                answered.add(at)
-        self._places = sorted(texts)
-        self._texts = [texts[at][:MAX_REQUEST] for at in self._places]
-        self._objections = [at in objections for at in self._places]
-        self._answered = [at in answered for at in self._places]
+            at.setdefault(request.ref.message, []).append(request)
+        self._places = sorted(at)
+        several = [at[place] for place in self._places]
+        self._texts = [" ".join(r.text for r in each)[:MAX_REQUEST] for each in several]
+        self._objections = [any(r.kind == "correction" for r in each) for each in several]
+        self._answered = [any(r.status == "answered" for r in each) for each in several]
 
     @cached_property
     def _sentences(self) -> list[tuple[int, frozenset[str]]]:
