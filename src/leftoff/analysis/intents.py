@@ -12,12 +12,7 @@ _PATTERNS: dict[str, str] = {
 }
 
 
-@cache
-def _compiled() -> dict[str, re.Pattern[str]]:
-    return {
-        name: re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-        for name, pattern in _PATTERNS.items()
-    }
+_RE = {n: re.compile(p, re.IGNORECASE | re.MULTILINE) for n, p in _PATTERNS.items()}
 
 
 @cache
@@ -54,7 +49,7 @@ def _found(seen: str) -> frozenset[str]:
         raw = seen.encode()
         if len(raw.translate(None, _ODD)) == len(raw):
             return frozenset(_NAMES[number] for number in _automaton()(raw) or ())
-    return frozenset(name for name, pattern in _compiled().items() if pattern.search(seen))
+    return frozenset(name for name, pattern in _RE.items() if pattern.search(seen))
 
 
 def inherited(text: str, own: frozenset[str], before: frozenset[str]) -> frozenset[str]:

@@ -204,12 +204,7 @@ def _adopts(decision: KeyDecision, target: Topics) -> bool:
 
 def _commits(decision: KeyDecision) -> bool:
     """Whether a statement commits its speaker, and does not describe what is there."""
-    return decision.owner == "user" or _is_commitment(decision.text)
-
-
-@lru_cache(maxsize=1024)
-def _is_commitment(text: str) -> bool:
-    return PATTERNS["commitment"][0].search(text) is not None
+    return decision.owner == "user" or bool(PATTERNS["commitment"][0].search(decision.text))
 
 
 def _repeats(decision: KeyDecision, target: Topics, rest: Topics) -> bool:

@@ -377,31 +377,40 @@ class _Context:
         next_prompt = self.asked[upcoming] if upcoming < len(self.asked) else far
         spoken = bisect_right(self.spoken_in, message)
         next_words = self.spoken_in[spoken] if spoken < len(self.spoken_in) else far
+        until = min(next_prompt, next_words)
         first = bisect_left(self.called, message)
-        after = self.kinds[first : bisect_left(self.called, min(next_prompt, next_words))]
+        after = self.kinds[first : bisect_left(self.called, until)]
         edits = sum(kind in EDITS for kind in after)
-        then = "user" if next_prompt != far else "end"
-        if first < len(self.called) and self.called[first] < next_prompt:
-            then = "agent"
-        elif next_words < next_prompt:
-            then = "agent"
+        goes_on = any(at < next_prompt for at in (next_words, *self.called[first : first + 1]))
+        then = "agent" if goes_on else "user" if next_prompt != far else "end"
         asked_at = self.asked[prompt] if prompt >= 0 else -1
         since = first - bisect_left(self.called, asked_at)
-        opening = bisect_left(self.spoken_in, message) == bisect_right(self.spoken_in, asked_at)
-        edited = int(edits > 0)
+        here = bisect_left(self.spoken_in, message)
+        before = here - bisect_right(self.spoken_in, asked_at)
+        opening = before == 0
         found = [
             _EDITS(edits),
             f"s:call-{after[0] if after else 'none'}",
             _CALLS(len(after)),
             f"s:then-{then}",
             _SINCE(since),
-            f"s:opening{int(opening)}-then-{then}-edits{edited}",
+            f"s:opening{int(opening)}-then-{then}-edits{int(edits > 0)}",
         ]
-        found += self._activity_features(message, asked_at, min(next_prompt, next_words))
-        here = bisect_left(self.spoken_in, message)
-        place = here / max(1, len(self.spoken_in) - 1)
-        before = here - bisect_right(self.spoken_in, asked_at)
+        # Activities and failures since the prompt, and the next activities.
+        edited_since = bisect_left(self.edited, message) - bisect_left(self.edited, asked_at)
+        tested = bisect_left(self.tested, message) > bisect_left(self.tested, asked_at)
+        failed = bisect_left(self.failures, message)
+        last = self.failures[failed - 1] if failed else -1
+        now, then_on = bisect_left(self.done, message), bisect_left(self.done, until)
+        found += [
+            f"d:edits{min(3, edited_since)}",
+            f"d:tests{int(tested)}",
+            f"d:failed{int(last >= max(0, asked_at))}",
+            f"d:just-failed{int(last >= max(0, message - 2))}",
+            *{f"d:next-{activity}": 0 for activity in self.activities[now:then_on]},
+        ]
         if not self.short:
+            place = here / max(1, len(self.spoken_in) - 1)
             found += [_PLACE(place), self._messages, _BEFORE(before), self._prompts]
         if prompt >= 0:
             near = "now" if opening else "soon" if since <= 3 else "far"
@@ -411,21 +420,6 @@ class _Context:
         if next_prompt != far and then == "user":
             found += _prompt_features("a:", self.typed[upcoming])
         return found
-
-    def _activity_features(self, message: int, since: int, until: int) -> list[str]:
-        """Features of activities and failures since the prompt, and of the next activities."""
-        edits = bisect_left(self.edited, message) - bisect_left(self.edited, since)
-        tested = bisect_left(self.tested, message) > bisect_left(self.tested, since)
-        failed = bisect_left(self.failures, message)
-        last = self.failures[failed - 1] if failed else -1
-        now, then = bisect_left(self.done, message), bisect_left(self.done, until)
-        return [
-            f"d:edits{min(3, edits)}",
-            f"d:tests{int(tested)}",
-            f"d:failed{int(last >= max(0, since))}",
-            f"d:just-failed{int(last >= max(0, message - 2))}",
-            *{f"d:next-{activity}": 0 for activity in self.activities[now:then]},
-        ]
 
 
 # Code points of a prompt whose words tell the type of what is decided after it. Chosen by hand;
