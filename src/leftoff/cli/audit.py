@@ -1,16 +1,13 @@
 """`leftoff audit`."""
 
 from leftoff import codec
+from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import command, path_of
 from leftoff.handover.audit_table import as_dict, lost_table, rework_table
 from leftoff.handover.wording import plural
-from leftoff.live.compactions import (
-    audit_compactions,
-    compaction_count,
-    rework_after_compactions,
-)
+from leftoff.live.compactions import audit_compactions, rework_after_compactions
 from leftoff.sources.open import session_paths
 
 
@@ -29,7 +26,8 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     again = [] if words else list(rework_after_compactions(path))
     audited = len(by_words) + len(again)
     # A compaction whose summary cannot be read has still taken place.
-    compactions = max(audited, compaction_count(path))
+    counted = summarize(path, alone=True).context.compactions
+    compactions = max(audited, len(counted))
     if as_json:
         value = as_dict(path, compactions, lost=by_words if words else None, rework=again)
         deliver(codec.dumps(value, indent=2))

@@ -24,7 +24,7 @@ from leftoff.handover.checkpoint.document import (
 )
 from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.wording import number
-from leftoff.live.checkpoints.dumps import Sandbox, outputs, write_sections
+from leftoff.live.checkpoints.dumps import Sandbox, outputs
 from leftoff.live.checkpoints.orchestrator import nearest
 from leftoff.live.checkpoints.recorded import budget_of, git_diff, recorded
 from leftoff.redaction.redactor import Redactor
@@ -125,7 +125,7 @@ def _write(
             place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise SourceError(f"--markdown {directory}: {error.strerror}") from error
-    write_sections(Sandbox(directory, folder), made, payload)
+    Sandbox(directory, folder).write_sections(made, payload)
     for page in payload.pages:
         tell(f"wrote {directory / page.path}")
 

@@ -3,8 +3,6 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from leftoff import codec
 from leftoff.cli.group import tell
 from leftoff.cli.output import deliver
 from leftoff.cli.params import command, path_of
-from leftoff.errors import LeftoffError, UnknownName
+from leftoff.errors import LeftoffError
 from leftoff.hooks import install as registration
 from leftoff.hooks import queue
 from leftoff.hooks.answer import EVENTS, main
@@ -184,13 +182,9 @@ def try_out(session: str | None) -> int:
 _NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
 
 
-def _settings() -> Iterator[tuple[str, str, Path]]:
-    for client in registration.CLIENTS:
-        for scope in registration.SCOPES:
-            # Not every client has every scope.
-            with suppress(UnknownName):
-                path = registration.settings_of(client, scope, Path.cwd(), os.environ)
-                yield client, scope, path
+def _settings() -> list[tuple[str, str, Path]]:
+    files = registration.settings_files(Path.cwd(), os.environ)
+    return [(client, scope, path) for client in files for scope, path in files[client].items()]
 
 
 _SEEN = {True: "yes", False: "no, it is given again with the next prompt", None: "not known"}

@@ -76,7 +76,7 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
         return b""
     path = event.get("transcript_path")
     transcript = path if isinstance(path, str) else ""
-    call = _HookCall(event, project, home, folder, transcript, began, environ)
+    call = HookCall(event, project, home, folder, transcript, began, environ)
     try:
         queue.make_folder(home, folder)
         reply = handler(call) or {}
@@ -95,7 +95,9 @@ _REPLY_NOTES = {
 }
 
 
-class _HookCall(NamedTuple):
+class HookCall(NamedTuple):
+    """An event of a client, the folders of its project and session, and when the hook began."""
+
     event: codec.JsonObject
     project: Path
     home: Path
@@ -131,7 +133,7 @@ def start_worker(home: Path, folder: Path) -> None:
 # -- events ----------------------------------------------------------------------------------
 
 
-def _session_start(call: _HookCall) -> codec.JsonObject:
+def _session_start(call: HookCall) -> codec.JsonObject:
     from leftoff.hooks import forerunners
 
     event = call.event.get("source")
@@ -182,7 +184,7 @@ def _newest_ledger(home: Path) -> Path | None:
 
 
 def _give(
-    call: _HookCall, block: str, state: codec.JsonObject, source: Path, name: str
+    call: HookCall, block: str, state: codec.JsonObject, source: Path, name: str
 ) -> codec.JsonObject:
     """The reply that gives the agent a block, if there is one. Beside `state` it is noted from
     which session's folder and file the block is, and where the transcript ended: so its arrival
@@ -209,12 +211,10 @@ def _give(
     return {"hookSpecificOutput": given} if block else {}
 
 
-def _prompt_submit(call: _HookCall) -> codec.JsonObject:
+def _prompt_submit(call: HookCall) -> codec.JsonObject:
     from leftoff.hooks.prompt import Prompt
 
-    text = call.event.get("prompt")
-    words = text if isinstance(text, str) else ""
-    block, state = Prompt(call.home, call.folder, words, call.project, call.environ).block()
+    block, state = Prompt(call).block()
     return _give(call, block, state, call.folder, "")
 
 
@@ -233,13 +233,13 @@ def _busy(folder: Path) -> bool:
         return False
 
 
-def _stop(call: _HookCall) -> codec.JsonObject:
+def _stop(call: HookCall) -> codec.JsonObject:
     lines = _threshold_messages(call) if call.transcript else []
     call.enqueue("stop")
     return {"systemMessage": "\n".join(lines)} if lines else {}
 
 
-def _after_compaction(call: _HookCall) -> None:
+def _after_compaction(call: HookCall) -> None:
     from leftoff.redaction.redactor import Redactor
 
     with suppress(OSError):
@@ -251,7 +251,7 @@ def _after_compaction(call: _HookCall) -> None:
     call.enqueue("post_compact", **fields)
 
 
-_HANDLERS: dict[str, Callable[[_HookCall], codec.JsonObject | None]] = {
+_HANDLERS: dict[str, Callable[[HookCall], codec.JsonObject | None]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt_submit,
     "Stop": _stop,
@@ -264,7 +264,7 @@ _HANDLERS: dict[str, Callable[[_HookCall], codec.JsonObject | None]] = {
 # -- the window ------------------------------------------------------------------------------
 
 
-def _threshold_messages(call: _HookCall) -> list[str]:
+def _threshold_messages(call: HookCall) -> list[str]:
     used = last_call(call.transcript)
     watch = queue.load(call.folder / queue.WATCH)
     usable = watch.get("usable")  # None: the worker has not looked, or nothing says it
@@ -299,23 +299,20 @@ def last_call(path: str) -> int | None:
     pass would give. None if the last lines hold none, or if a compaction comes after it."""
     # Only the last lines, and in them only keys that every version of the clients has written:
     # parsing them with the readers in `formats` would double the time of a hook.
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path as the client spells it
-            size = file.seek(0, os.SEEK_END)
-            for length in (TAIL, LONG_TAIL):
-                file.seek(max(0, size - length))
-                lines = file.read(length).split(b"\n")
-                if size > length:
-                    del lines[0]  # it may be cut at its start
-                for line in reversed(lines):
-                    if any(mark in line for mark in _COMPACTION_MARKERS):
-                        return None
-                    if b"usage" in line and (found := _tokens(line)):
-                        return found
-                if size <= length:
+    with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - as the client spells it
+        size = file.seek(0, os.SEEK_END)
+        for length in (TAIL, LONG_TAIL):
+            file.seek(max(0, size - length))
+            lines = file.read(length).split(b"\n")
+            if size > length:
+                del lines[0]  # it may be cut at its start
+            for line in reversed(lines):
+                if any(mark in line for mark in _COMPACTION_MARKERS):
                     return None
-    except OSError:
-        return None
+                if b"usage" in line and (found := _tokens(line)):
+                    return found
+            if size <= length:
+                break
     return None
 
 

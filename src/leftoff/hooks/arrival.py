@@ -13,6 +13,7 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.codec import JsonObject
 from leftoff.errors import SourceError
+from leftoff.formats.lenient_json import Fields
 from leftoff.hooks import queue
 from leftoff.hooks.answer import EVENTS
 from leftoff.incremental.cursor import Cursor, Tail
@@ -50,22 +51,17 @@ def _holds(line: bytes, first: str) -> bool:
     """Whether a line hands the agent a block that begins with the line `first`; a tool's result
     or the hook's own output with the same words does not."""
     try:
-        record = codec.parse_strict(line)
+        record = Fields(codec.parse_strict(line))
     except ValueError:
         return False
-    if not isinstance(record, dict):
-        return False
-    attachment, payload = record.get("attachment"), record.get("payload")
-    if isinstance(attachment, dict):
-        is_context = attachment.get("type") == "hook_additional_context"
+    attachment, payload = record.at("attachment"), record.at("payload")
+    if attachment.value:
+        is_context = attachment.text("type") == "hook_additional_context"
         return is_context and _begins(attachment.get("content"), first)
-    if isinstance(payload, dict):
-        roles = {"developer", "user"}
-        return payload.get("role") in roles and _begins(payload.get("content"), first)
-    message = record.get("message")
-    if record.get("type") == "user" and isinstance(message, dict):
-        return _begins(message.get("content"), first)
-    return False
+    if payload.value:
+        is_message = payload.text("role") in {"developer", "user"}
+        return is_message and _begins(payload.get("content"), first)
+    return record.text("type") == "user" and _begins(record.get("message.content"), first)
 
 
 def _begins(content: object, first: str) -> bool:
@@ -81,9 +77,9 @@ def _begins(content: object, first: str) -> bool:
 # -- the last runs --------------------------------------------------------------------------
 
 _LINE = re.compile(
-    r"(?P<when>\S+) (?P<event>[A-Z]\w+) (?P<session>\S+) (?P<took>\d+) ms(?P<notes>.*)"
+    r"(?P<when>\S+) (?P<event>[A-Z]\w+) "
+    r"(?:(?P<session>\S+) (?P<took>\d+) ms(?P<notes>.*)|failed: (?P<why>.*))"
 )
-_FAILED = re.compile(r"(?P<when>\S+) (?P<event>[A-Z]\w+) failed: (?P<why>.*)")
 _TO = {"said to the agent": "agent", "said to the person": "person"}
 
 
@@ -92,32 +88,26 @@ def event_rows(home: Path) -> list[JsonObject]:
     output ("agent", "person" or "" for none, of the last run), given (when the agent was last
     given a block, "" for never), seen (whether that block stands in the transcript; None if
     unknown) and failed (why the last run failed, "" if it did not)."""
-    rows: dict[str, JsonObject] = {event: _row(event) for event in EVENTS}
+    rows: dict[str, JsonObject] = {}
+    for event in EVENTS:
+        rows[event] = {"event": event, "last": "", "session": "", "milliseconds": None}
+        rows[event] |= {"output": "", "given": "", "seen": None, "failed": ""}
+    given_in: dict[str, str] = {}
     for line in queue.read_text(home / queue.STATE / queue.LOG).splitlines():
-        if (found := _LINE.fullmatch(line)) is not None:
-            row = rows.get(found["event"])
-            if row is None:
-                continue
+        found = _LINE.fullmatch(line)
+        if found is None or found["event"] not in rows:
+            continue
+        row, session = rows[found["event"]], found["session"]
+        row |= {"last": found["when"], "failed": found["why"] or ""}
+        if session:
             to = [_TO[note] for note in found["notes"].split(", ") if note in _TO]
-            row |= {
-                "last": found["when"],
-                "session": found["session"],
-                "milliseconds": int(found["took"]),
-                "output": to[0] if to else "",
-                "failed": "",
-            }
+            row |= {"session": session, "milliseconds": int(found["took"])}
+            row["output"] = to[0] if to else ""
             if "agent" in to:
-                row |= {"given": found["when"], "given_session": found["session"]}
-        elif (found := _FAILED.fullmatch(line)) is not None and found["event"] in rows:
-            rows[found["event"]] |= {"last": found["when"], "failed": found["why"]}
-    for row in rows.values():
-        row["seen"] = _seen(home, row.pop("given_session"), row["event"])
+                row["given"], given_in[found["event"]] = found["when"], session
+    for event, session in given_in.items():
+        rows[event]["seen"] = _seen(home, session, event)
     return list(rows.values())
-
-
-def _row(event: str) -> JsonObject:
-    row: JsonObject = {"event": event, "last": "", "session": "", "milliseconds": None}
-    return row | {"output": "", "given": "", "given_session": "", "seen": None, "failed": ""}
 
 
 def _seen(home: Path, session: str, event: str) -> bool | None:

@@ -35,6 +35,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.errors import SourceError, StateError, UnknownName
+from leftoff.formats.lenient_json import dict_of, dicts_of
 from leftoff.sources.discover import home_folder
 from leftoff.stores.atomic import source_errors, write_atomic
 
@@ -46,22 +47,20 @@ _OURS = re.compile(
 )
 
 
-CLIENTS = ("claude", "codex")
-SCOPES = ("user", "project", "local")
 # Seconds after which a client stops our hook; it ends by itself after 2.
 TIMEOUTS = {"claude": 10, "codex": 3}
 
 HINTS = {"claude": "", "codex": "Codex asks you to trust a new hook: type /hooks in it once."}
 
 
-def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, str]) -> Path:
-    """The settings file in which a client looks for hooks: the user's, that of the project
-    (committed with the repository), or the local one (this project on this machine, Claude Code
-    only). `UnknownName` where the client is unknown or has no such scope."""
+def settings_files(project: Path, environ: Mapping[str, str]) -> dict[str, dict[str, Path]]:
+    """The settings files in which each client looks for hooks, by scope: the user's, that of
+    the project (committed with the repository), and the local one (this project on this
+    machine, Claude Code only)."""
     home = home_folder(environ)
     claude, codex = project / ".claude", project / ".codex"
     own = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    paths = {
+    return {
         "claude": {
             "user": own / "settings.json",
             "project": claude / "settings.json",
@@ -72,11 +71,17 @@ def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, st
             "project": codex / "hooks.json",
         },
     }
-    if client not in paths:
-        raise UnknownName("client", client, CLIENTS)
-    if scope not in paths[client]:
-        raise UnknownName(f"scope of {client}", scope, paths[client])
-    return paths[client][scope]
+
+
+def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, str]) -> Path:
+    """One of the settings files; `UnknownName` where the client is unknown or has no such
+    scope."""
+    known = settings_files(project, environ)
+    if client not in known:
+        raise UnknownName("client", client, known)
+    if scope not in known[client]:
+        raise UnknownName(f"scope of {client}", scope, known[client])
+    return known[client][scope]
 
 
 def command_for(scope: str) -> str:
@@ -260,11 +265,10 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
             raise StateError(f"{path}: hooks.{event} is no list; nothing was changed")
         remaining: list[object] = []
         for group in groups:
-            listed = _hooks_in(group)
-            others = [hook for hook in listed if not _is_ours(hook)]
-            if len(others) == len(listed):
+            listed: Any = dict_of(group).get("hooks")
+            if not any(map(_is_ours, dicts_of(listed))):
                 remaining.append(group)
-            elif others:
+            elif others := [hook for hook in listed if not _is_ours(hook)]:
                 remaining.append({**group, "hooks": others})
         if remaining or not groups:
             found[event] = remaining
@@ -273,19 +277,13 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
 
 def _ours(settings: dict[str, Any]) -> list[tuple[str, str]]:
     """The commands of our hooks, each with its event."""
-    hooks = settings.get("hooks")
     return [
         (event, str(hook["command"]))
-        for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
-        for group in (groups if isinstance(groups, list) else ())
-        for hook in _hooks_in(group)
+        for event, groups in dict_of(settings.get("hooks")).items()
+        for group in dicts_of(groups)
+        for hook in dicts_of(group.get("hooks"))
         if _is_ours(hook)
     ]
-
-
-def _hooks_in(group: object) -> list[Any]:
-    listed = group.get("hooks") if isinstance(group, dict) else None
-    return listed if isinstance(listed, list) else []
 
 
 def _serialize(settings: dict[str, object], like: bytes | None) -> bytes:

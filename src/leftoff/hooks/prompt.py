@@ -6,6 +6,7 @@ from pathlib import Path
 from leftoff.codec import JsonObject
 from leftoff.handover import recall
 from leftoff.hooks import forerunners, queue
+from leftoff.hooks.answer import HookCall
 
 # Lines given by earlier prompts that are remembered, the last ones. Chosen by hand.
 MAX_REMEMBERED = 200
@@ -17,42 +18,36 @@ MAX_WAITING = 3
 WRONG = "The compaction's summary is wrong about:"
 
 
-# A block, and what `given.json` has to hold afterwards; ("", {}) for none.
+# A block, and what `given.json` has to hold afterwards.
 _Chosen = tuple[str, JsonObject]
+_NOTHING: _Chosen = ("", {})
 
 
 class Prompt:
-    """A prompt of a session as the person typed it, and the block that is given with it;
-    leftoff's files for the project are in `home`, those of the session in `folder`."""
+    """A prompt of a session as the person typed it, and the block that is given with it."""
 
-    def __init__(
-        self, home: Path, folder: Path, text: str, project: Path, environ: Mapping[str, str]
-    ) -> None:
-        self.home, self.folder = home, folder
-        self.words, self.project, self.environ = text.strip(), project, environ
-        self.given = queue.load(folder / queue.GIVEN)
+    def __init__(self, call: HookCall) -> None:
+        self.home, self.folder = call.home, call.folder
+        self.project, self.environ = call.project, call.environ
+        text = call.event.get("prompt")
+        self.words = text.strip() if isinstance(text, str) else ""
+        self.given = queue.load(call.folder / queue.GIVEN)
 
     def block(self) -> _Chosen:
         """The block, and what `given.json` has to hold afterwards; ("", {}) for none."""
-        for choose in (self._again, self._imported, self._contradictions):
-            block, changed = choose()
-            if block or changed:
-                return block, changed
-        most = self._most()
-        if most <= recall.FRAME_TOKENS or not self.words or self.words.startswith("/"):
-            return "", {}
-        return self._recalled(most)
+        for choose in (self._again, self._imported, self._contradictions, self._recalled):
+            chosen = choose()
+            if chosen != _NOTHING:
+                return chosen
+        return _NOTHING
 
     def _again(self) -> _Chosen:
         """The block of the session's start, if the worker did not find it in the transcript."""
-        start = self.given.get("SessionStart")
+        start, source, name = self._start()
         seen = queue.load(self.folder / queue.SEEN).get("SessionStart")
-        if not isinstance(start, dict) or start.get("again") or not isinstance(seen, dict):
-            return "", {}
-        if seen.get("seen") is not False or seen.get("at") != start.get("at"):
-            return "", {}
-        source = queue.folder_of(self.home, start.get("source"))
-        block = queue.read_briefing(source, _block_name(start)) if source is not None else ""
+        if not start or start.get("again") or seen != {"at": start.get("at"), "seen": False}:
+            return _NOTHING
+        block = queue.read_briefing(source, name) if source is not None else ""
         rest = {**self.given, "SessionStart": {**start, "again": True}}
         if block and source is not None:
             block, rest["ledger"] = with_ledger(block, source, self.folder.name, {})
@@ -62,7 +57,7 @@ class Prompt:
         """The block of the last recording from before the installation, once it is prepared."""
         waiting = self.given.get("waiting")
         if not isinstance(waiting, int) or waiting <= 0:
-            return "", {}
+            return _NOTHING
         branch = forerunners.branch_of(self.project)
         source = forerunners.previous_session(self.home, self.folder.name, branch)
         block = queue.read_briefing(source) if source is not None else ""
@@ -75,14 +70,17 @@ class Prompt:
     def _contradictions(self) -> _Chosen:
         """The block beside a compaction's summary, if that summary states something wrongly."""
         if not self.given.get("compacted"):
-            return "", {}
+            return _NOTHING
         block = queue.read_briefing(self.folder, queue.BESIDE)
         if WRONG not in block:
-            return "", {}
+            return _NOTHING
         return block, {**self.given, "compacted": False}
 
-    def _recalled(self, most: int) -> _Chosen:
+    def _recalled(self) -> _Chosen:
         """What the project's sessions say about the prompt, from the user's index."""
+        most = self._most()
+        if most <= recall.FRAME_TOKENS or not self.words or self.words.startswith("/"):
+            return _NOTHING
         from leftoff.memory.lookup import candidates, memory_path
 
         own = self.folder.name
@@ -91,20 +89,22 @@ class Prompt:
         path = memory_path(self.environ)
         found = candidates(path, self.words, str(self.project), own, ends)
         lines = _strings(self.given.get("recalled"))
-        known = "\n".join((*lines, *_strings(self.given.get("ledger")), self._given_before()))
+        _, source, name = self._start()
+        before = queue.read_text(source / name) if source is not None else ""
+        known = "\n".join((*lines, *_strings(self.given.get("ledger")), before))
         block, added = recall.recall_block(
             self.words, *found, about=queue.ABOUT, own=own, given=known, most=most
         )
         if not block:
-            return "", {}
+            return _NOTHING
         return block, {**self.given, "recalled": [*lines, *added][-MAX_REMEMBERED:]}
 
-    def _given_before(self) -> str:
+    def _start(self) -> tuple[JsonObject, Path | None, str]:
+        """What is noted of the block of the session's start, {} for none, and where that is."""
         start = self.given.get("SessionStart")
-        if isinstance(start, dict) and isinstance(start.get("source"), str):
-            source = queue.folder_of(self.home, start["source"])
-            return queue.read_text(source / _block_name(start)) if source is not None else ""
-        return ""
+        start = start if isinstance(start, dict) else {}
+        name = queue.BESIDE if start.get("file") == queue.BESIDE else queue.BRIEFING
+        return start, queue.folder_of(self.home, start.get("source")), name
 
     def _most(self) -> int:
         """Tokens that a prompt may be given, as this session's worker read the setting, else as
@@ -115,10 +115,6 @@ class Prompt:
             if type(value) is int:
                 return value
         return 0
-
-
-def _block_name(record: Mapping[str, object]) -> str:
-    return queue.BESIDE if record.get("file") == queue.BESIDE else queue.BRIEFING
 
 
 def with_ledger(

@@ -65,21 +65,15 @@ def folder_of(home: Path, session: object) -> Path | None:
 def make_folder(home: Path, folder: Path) -> None:
     """Creates the folder of a session with mode 0700, where no link may stand; a new home gets
     a `.gitignore`."""
-    if not _in_use(home):
+    names = list[str]()
+    with suppress(FileNotFoundError):
+        names = os.listdir(home)  # noqa: PTH208
+    if all(name.endswith(".tmp") for name in names):  # killed writers leave these
         make_directories(home)
         with Directory.open(home) as new:
             new.replace(".gitignore", b"*\n", durable=False)
     with Directory.open(home, STATE, folder.name, create=True):
         pass
-
-
-def _in_use(home: Path) -> bool:
-    """Whether the home holds any file; temporary files of killed writers do not count."""
-    try:
-        names = os.listdir(home)  # noqa: PTH208
-    except FileNotFoundError:
-        return False
-    return any(not name.endswith(".tmp") for name in names)
 
 
 def opened(folder: Path) -> AbstractContextManager[Directory]:
@@ -109,10 +103,9 @@ def load(path: Path) -> codec.JsonObject:
 
 def read_text(path: Path) -> str:
     """Reads a text file; "" if it is missing or unreadable."""
-    try:
+    with suppress(OSError):
         return path.read_text("utf-8", "replace") if path.is_file() else ""
-    except OSError:
-        return ""
+    return ""
 
 
 # Second line of every block: `handover.briefing.PREFACE`, without importing it.

@@ -16,6 +16,7 @@ from msgspec import UNSET
 
 from leftoff import api, codec
 from leftoff.errors import LeftoffError
+from leftoff.formats.lenient_json import text_of
 from leftoff.handover.briefing import briefing
 from leftoff.handover.facts import Handover, handover_of
 from leftoff.hooks import queue
@@ -149,9 +150,15 @@ class _Job:
             self.settings = Settings()
 
     @property
+    def files(self) -> list[str]:
+        """The files of the transcript, the main one first."""
+        main, beside = session_paths(self.transcript)
+        return [main, *(side for _, side in beside)]
+
+    @property
     def recording(self) -> str:
         """The main file of the transcript."""
-        return session_paths(self.transcript)[0]
+        return self.files[0]
 
     @property
     def is_large(self) -> bool:
@@ -170,9 +177,7 @@ class _Job:
             self.saved_pass.read_on(self.recording, stop=self._is_over)
         except LeftoffError as error:  # it cannot be read incrementally: it is read whole below
             queue.log_error(self.home, "worker", error)
-        main, beside = session_paths(self.transcript)
-        stamps = [file_stamp(path) for path in (main, *(side for _, side in beside))]
-        seen = codec.parse(codec.dumps(stamps))
+        seen = codec.parse(codec.dumps([file_stamp(path) for path in self.files]))
         if name in ("start", "stop", "end") and self.watch.get("seen") == seen:
             if name == "end":
                 self._apply_retention()
@@ -251,8 +256,7 @@ class _Job:
         from leftoff.memory.search import Filters
         from leftoff.memory.text import surest_lines
 
-        main, beside = session_paths(self.transcript)
-        paths = {main, *(side for _, side in beside)}
+        paths = {*self.files}
         if project_too:
             listed = list_sessions(os.environ, project=str(self.project))
             paths |= {one.path for one in listed if one.size <= MAX_HISTORY_BYTES}
@@ -288,10 +292,9 @@ class _Job:
         recorded = self._compaction_summary(name)
         where = self._write_resume_log(summary, name)
         handover: Handover = Redactor().value(handover_of(summary))
-        main = self.recording
-        about = about_session(summary, handover, self.project, Path(main).stat().st_mtime)
-        about = Redactor().value(about)
-        place = place_of(main, os.environ)
+        ended = Path(self.recording).stat().st_mtime
+        about = Redactor().value(about_session(summary, handover, self.project, ended))
+        place = place_of(self.recording, os.environ)
         earlier = open_before(self.home, self.folder.name, about["branch"], handover)
         text = briefing(summary, where=where, place=place, earlier=earlier)
         self._write(queue.BRIEFING, text.encode("utf-8", "replace"))
@@ -312,12 +315,10 @@ class _Job:
         for event, record in given.items():
             if isinstance(record, dict):
                 at = record.get("at")
-                known = before.get(event)
-                if isinstance(known, dict) and known.get("at") == at and known.get("seen"):
-                    continue
-                found = is_in_transcript(record, self.transcript)
-                if found is not None:
-                    seen[event] = {"at": at, "seen": found}
+                if before.get(event) != {"at": at, "seen": True}:
+                    found = is_in_transcript(record, self.transcript)
+                    if found is not None:
+                        seen[event] = {"at": at, "seen": found}
         if seen != before:
             queue.write(self.folder / queue.SEEN, codec.dumps(seen))
 
@@ -360,13 +361,12 @@ class _Job:
                     old.unlink()
             return ""
         if name == "post_compact":
-            recorded = self.job.get("summary") or self._recorded_summary()
-            if isinstance(recorded, str) and recorded:
+            recorded = text_of(self.job.get("summary")) or self._recorded_summary()
+            if recorded:
                 text = Redactor().text(recorded)
                 self._write(queue.LOST, codec.dumps({"summary": text}))
                 return text
-        found = queue.load(path).get("summary")
-        return found if isinstance(found, str) else ""
+        return text_of(queue.load(path).get("summary"))
 
     def _recorded_summary(self) -> str:
         """The newest summary of a compaction in the transcript; "" if none appears within

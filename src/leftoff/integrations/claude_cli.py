@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leftoff import codec
-from leftoff.formats.lenient_json import usage_by
+from leftoff.formats.lenient_json import Fields, text_of, usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
 from leftoff.live.reviews import Answer, Failure, Reviewer, argument, failure, session_argument
 from leftoff.stores.protocol import Store
@@ -66,26 +66,23 @@ class ClaudeClient:
         if result is None:
             message = message or stdout.decode("utf-8", "replace").strip()
             return failure(message or f"exit code {code} and no JSON result", FAILURES)
-        text, subtype = result.get("result"), result.get("subtype")
+        text = result.get("result")
         if result.get("is_error") is True or code != 0 or not isinstance(text, str):
-            messages = [t for t in (text, message) if isinstance(t, str) and t]
-            messages += [str(e) for e in result.get("errors") or () if isinstance(e, str)]
-            what = f"{subtype or 'no answer'}, exit code {code}"
-            return failure("; ".join(messages) or what, FAILURES)
-        found = result.get("session_id")
-        session = found if isinstance(found, str) else ""
-        return Answer(text, session, usage_by(result.get("usage"), _USAGE))
+            errors = result.get("errors")
+            said = [text, message, *(errors if isinstance(errors, list) else ())]
+            what = f"{result.text('subtype') or 'no answer'}, exit code {code}"
+            return failure("; ".join(filter(None, map(text_of, said))) or what, FAILURES)
+        return Answer(text, result.text("session_id"), usage_by(result.get("usage"), _USAGE))
 
 
-def _result(stdout: bytes) -> codec.JsonObject | None:
+def _result(stdout: bytes) -> Fields | None:
     """The result object: the whole output, or with verbose output the last item of a list."""
     try:
         value = codec.parse(stdout)
     except ValueError:
         return None
-    listed = value if isinstance(value, list) else [value]
-    found = [v for v in listed if isinstance(v, dict) and v.get("type") == "result"]
-    return found[-1] if found else None
+    listed = map(Fields, reversed(value) if isinstance(value, list) else [value])
+    return next((found for found in listed if found.text("type") == "result"), None)
 
 
 class ClaudeReviewer(Reviewer):

@@ -6,7 +6,7 @@ conversation."""
 
 from leftoff import codec
 from leftoff.errors import UsageError
-from leftoff.formats.lenient_json import usage_by
+from leftoff.formats.lenient_json import Fields, usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
 from leftoff.live.reviews import Answer, Failure, argument, failure, session_argument
 
@@ -67,22 +67,18 @@ class CodexClient:
     ) -> Answer | Failure:
         thread, texts, errors, usage, ended = "", [], [], None, False
         for line in stdout.splitlines():
-            for event in codec.repair(line)[0]:
-                if not isinstance(event, dict):
-                    continue
-                kind, item = event.get("type"), event.get("item")
-                if kind == "thread.started" and isinstance(event.get("thread_id"), str):
-                    thread = event["thread_id"]
-                elif kind == "item.completed" and isinstance(item, dict):
-                    if item.get("type") == "agent_message":
-                        texts.append(str(item.get("text") or ""))
+            for event in map(Fields, codec.repair(line)[0]):
+                kind, item = event.text("type"), event.at("item")
+                if kind == "thread.started":
+                    thread = event.text("thread_id") or thread
+                elif kind == "item.completed" and item.text("type") == "agent_message":
+                    texts.append(item.text("text"))
                 elif kind == "turn.completed":
                     ended = True
                     usage = usage_by(event.get("usage"), _USAGE, inclusive=True)
-                elif kind == "turn.failed":
-                    errors.append(_message(event.get("error")))
-                elif kind == "error":
-                    errors.append(_message(event))
+                elif kind in {"turn.failed", "error"}:
+                    where = "message" if kind == "error" else "error.message"
+                    errors.append(event.text(where))
         if code != 0 or not ended:
             lines = stderr.decode("utf-8", "replace").strip().splitlines()
             # Warnings come before the last line.
@@ -92,8 +88,3 @@ class CodexClient:
             return Failure("unknown", "it began a new conversation instead")
         # Messages before the last one only report progress.
         return Answer(texts[-1] if texts else "", thread, usage)
-
-
-def _message(value: object) -> str:
-    message = value.get("message") if isinstance(value, dict) else None
-    return message if isinstance(message, str) else ""

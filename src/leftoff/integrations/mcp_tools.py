@@ -8,7 +8,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -96,13 +96,9 @@ class Answers:
     def list_sessions(self, project: str = "", limit: int = 20) -> str:
         most = _checked_limit(limit)
         some = list(islice(self._listed(project), most + 1))
+        shown = ("id", "client", "project", "branch", "title", "started", "modified")
         rows = [
-            {
-                **{name: getattr(s, name) for name in ("id", "client", "project", "branch")},
-                "title": brief(s.title, 200),
-                **{name: getattr(s, name) for name in ("started", "modified")},
-                "bytes": s.size,
-            }
+            {**_fields(s, *shown), "title": brief(s.title, 200), "bytes": s.size}
             for s in some[:most]
         ]
         return _answer({"sessions": rows, "more": len(some) > len(rows)})
@@ -117,18 +113,7 @@ class Answers:
         actions = ("created", "modified", "deleted", "read")
         if action and action not in actions:
             raise UsageError(f"action is one of {', '.join(actions)}, not {action!r}")
-
-        fields = ("path", "action", "certainty", "renamed_from", "touch_count")
-
-        def build(summary: ContextSummary) -> codec.JsonObject:
-            rows = [
-                {**_fields(f, *fields), "messages": [r.message + 1 for r in f.refs[-5:]]}
-                for f in summary.file_modifications
-                if (f.action == action if action else f.action != "read")
-            ]
-            return {"files": rows}
-
-        return self._about(session, build)
+        return self._about(session, lambda s: {"files": _files(s, action)})
 
     def resume_prompt(self, session: str = "latest", budget: int = 4_000) -> str:
         """The resume log of a session as markdown, in at most `budget` tokens."""
@@ -183,9 +168,9 @@ class Answers:
         filters = Filters(project=folder_of(project) or self._cwd)
         found = self._memory().ledger(filters)[: _checked_limit(limit)]
         rows = [_bounded(standing_values(one)) for one in found]
-        return _answer(
-            {"standing": [{**row, "others": row["others"][:MAX_OTHERS]} for row in rows]}
-        )
+        for row in rows:
+            del row["others"][MAX_OTHERS:]
+        return _answer({"standing": rows})
 
     def left_open(self, project: str = "", limit: int = 50) -> str:
         filters = Filters(project=folder_of(project) or self._cwd)
@@ -286,15 +271,10 @@ class Answers:
             # A summary that was ready before this call may be old by now.
             if future is None or (future.done() and key[0] == "summary"):
                 future = self._running[key] = self._pool.submit(work)
-        try:
-            found = future.result(self._timeout)
-        except TimeoutError:
+        if wait([future], self._timeout).not_done:
             return {"status": "reading", "what": "this session is long; ask again"}
-        except BaseException:
-            self._running.pop(key, None)
-            raise
         self._running.pop(key, None)
-        return found
+        return future.result()
 
 
 def _percent(recording: _CachedRecording) -> int:
@@ -315,6 +295,15 @@ def _decisions(summary: ContextSummary, query: str) -> list[codec.JsonObject]:
         _bounded({**_fields(d, *shown), "message": d.message_index + 1})
         for d in reversed(summary.key_decisions)
         if all(t in f"{d.text} {d.rationale} {d.alternative}".casefold() for t in terms)
+    ]
+
+
+def _files(summary: ContextSummary, action: str) -> list[codec.JsonObject]:
+    shown = ("path", "action", "certainty", "renamed_from", "touch_count")
+    return [
+        {**_fields(f, *shown), "messages": [r.message + 1 for r in f.refs[-5:]]}
+        for f in summary.file_modifications
+        if (f.action == action if action else f.action != "read")
     ]
 
 

@@ -7,8 +7,8 @@
 The package `semantic-kernel` (`pip install 'leftoff[semantic-kernel]'`) is imported on first
 use."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack
 from inspect import isasyncgen, isgenerator
 from typing import Any
 
@@ -16,7 +16,7 @@ from leftoff import codec
 from leftoff.api import MessageCollector
 from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
-from leftoff.live.resume_states.tracking import TrackedCall, Tracker, result_text
+from leftoff.live.resume_states.tracking import Ending, TrackedCall, Tracker, result_text
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.registry import imported
 from leftoff.text.truncation import short, whole
@@ -51,50 +51,34 @@ class ToolCapture:
             {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS},
             reasoning=str(given.get("reasoning") or "") or None,
         )
-        try:
+        async with AsyncExitStack() as running:
+            await running.enter_async_context(call)
             await next(context)
-        except BaseException as error:
-            # Saving waits for the disk, so it must not run on the event loop.
-            await asyncio.to_thread(call.end, error)
-            raise
-        value = None if context.result is None else context.result.value
-        if isasyncgen(value):
-            context.result.value = _capture_async_stream(value, call)
-        elif isgenerator(value):
-            context.result.value = _capture_stream(value, call)
-        else:
-            call.result = _text(value)
-            await asyncio.to_thread(call.end)
+            value = None if context.result is None else context.result.value
+            if isasyncgen(value) or isgenerator(value):
+                running.pop_all()  # the call ends with the stream
+                captured = _capture_async_stream if isasyncgen(value) else _capture_stream
+                context.result.value = captured(value, call)
+            else:
+                call.result = _text(value)
 
 
 async def _capture_async_stream(stream: Any, call: TrackedCall) -> AsyncIterator[Any]:
     """Passes a stream through and ends the call with it."""
-    collected, error = _StreamText(call), None
-    try:
+    async with _StreamText(call) as collected:
         async for piece in stream:
             collected.add(piece)
             yield piece
-    except BaseException as raised:
-        error = raised
-        raise
-    finally:
-        await asyncio.to_thread(collected.end, error)
 
 
 def _capture_stream(stream: Any, call: TrackedCall) -> Iterator[object]:
-    collected, error = _StreamText(call), None
-    try:
+    with _StreamText(call) as collected:
         for piece in stream:
             collected.add(piece)
             yield piece
-    except BaseException as raised:
-        error = raised
-        raise
-    finally:
-        collected.end(error)
 
 
-class _StreamText:
+class _StreamText(Ending):
     """The text of a streamed result, with which its call ends."""
 
     def __init__(self, call: TrackedCall) -> None:
@@ -108,7 +92,7 @@ class _StreamText:
             self._pieces.append(words)
             self._room_left -= len(words)
 
-    def end(self, error: BaseException | None) -> None:
+    def end(self, error: BaseException | None = None) -> None:
         self._call.result = whole("".join(self._pieces), _MAX_STREAM_CHARS)
         # It is no error that the consumer stopped early.
         self._call.end(None if isinstance(error, GeneratorExit) else error)
@@ -162,10 +146,11 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
     Results become messages of the tool role. Reasoning, attachments and messages that are then
     empty are left out."""
     given = list(messages)
-    if any(isinstance(m, ChatMessage) for m in given):
-        saved = [m.to_dict() for m in given if isinstance(m, ChatMessage)]
+    saved = [m.to_dict() for m in given if isinstance(m, ChatMessage)]
+    if saved:
         given = list(_read(codec.dumps(saved)))
-    contents = _contents()
+    what = "semantic-kernel is not installed"
+    contents: Any = imported("semantic_kernel.contents", what, "semantic-kernel")
     names: dict[str, str] = {}
     made: list[object] = []
     for message in given:
@@ -177,25 +162,15 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
                 items.append(contents.TextContent(text=part.text))
             elif type(part) is ToolCall:
                 names[part.id] = part.name
-                plugin, _, name = part.name.rpartition(".")
                 arguments = codec.dumps(codec.to_valid_json(part.input)).decode().strip()
-                call = contents.FunctionCallContent(
-                    id=part.id,
-                    plugin_name=plugin or None,
-                    function_name=name,
-                    arguments=arguments,
-                )
-                items.append(call)
+                call = {**_function(part.id, part.name), "arguments": arguments}
+                items.append(contents.FunctionCallContent(**call))
             elif type(part) is ToolResult:
-                plugin, _, name = names.get(part.call_id, "unknown").rpartition(".")
-                result = contents.FunctionResultContent(
-                    id=part.call_id,
-                    plugin_name=plugin or None,
-                    function_name=name,
-                    result=part.text,
-                )
+                name = names.get(part.call_id, "unknown")
+                result = {**_function(part.call_id, name), "result": part.text}
+                shown = [contents.FunctionResultContent(**result)]
                 tool = contents.AuthorRole.TOOL
-                made.append(contents.ChatMessageContent(role=tool, items=[result]))
+                made.append(contents.ChatMessageContent(role=tool, items=shown))
         if items:
             model = message.model or None
             said = contents.ChatMessageContent(role=role, items=items, ai_model_id=model)
@@ -203,13 +178,13 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
     return contents.ChatHistory(messages=made)
 
 
+def _function(call_id: str, name: str) -> dict[str, object]:
+    plugin, _, function = name.rpartition(".")
+    return {"id": call_id, "plugin_name": plugin or None, "function_name": function}
+
+
 def _read(data: bytes) -> list[Message]:
     collector = MessageCollector("<chat history>", "semantic_kernel")
     collector.feed(data)
     collector.close()
     return collector.take()
-
-
-def _contents() -> Any:
-    what = "semantic-kernel is not installed"
-    return imported("semantic_kernel.contents", what, "semantic-kernel")

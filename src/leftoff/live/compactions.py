@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from leftoff import api
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import MessageCollector
 from leftoff.errors import FormatError
@@ -124,11 +123,6 @@ def rework_after_compactions(path: str) -> Iterator[Rework]:
     for number, cut, before in _summarized_cuts(path):
         ends = (number, cut.place, cut.prefix, cut.future)
         yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
-
-
-def compaction_count(path: str) -> int:
-    """How many compactions a summary of the recording counts."""
-    return len(api.summarize(path, alone=True).context.compactions)
 
 
 def _summarized_cuts(path: str) -> Iterator[tuple[int, Cut, ContextSummary]]:

@@ -4,8 +4,9 @@ Reads Anthropic messages, OpenAI chat completions and responses, and Gemini resp
 or as stream events, as dicts or as the objects of the vendors' libraries."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -15,7 +16,7 @@ from leftoff.codec import JsonObject
 from leftoff.formats import gemini_parts, openai_parts
 from leftoff.formats.lenient_json import Fields, usage_by
 from leftoff.live.session import SessionManager, get_session_manager
-from leftoff.live.telemetry import error_words, logger
+from leftoff.live.telemetry import logged
 from leftoff.model import Usage
 
 # The vendors' names of stop reasons that differ from those of session managers.
@@ -31,6 +32,9 @@ STOP_REASONS = {
 
 # Maximum number of open streams that are tracked; beyond it the oldest is dropped.
 _MAX_OPEN_STREAMS = 256
+
+# The caller must not fail.
+_logged = partial(logged, "a response could not be tracked: %s", errors=(Exception,))
 
 
 class ResponseInfo(Struct, frozen=True):
@@ -75,7 +79,8 @@ class ResponseTracker:
     ) -> None:
         """Fills `metadata` with the `stop_reason` and `usage` of a stop event and reports the
         usage to the manager."""
-        self._safely(lambda: self._stop(event, session_id, metadata))
+        with _logged():
+            self._stop(event, session_id, metadata)
 
     def track(self, response: object, *, session_id: str = "", **task: str) -> None:
         """Reports a response, or one event of a stream, to the manager.
@@ -84,14 +89,8 @@ class ResponseTracker:
             session_id: the session; also distinguishes streams whose events do not hold the
                 response's id.
             task: `task_id` and `provider`, as for `SessionManager.update_token_usage`."""
-        self._safely(lambda: self._track(response, session_id, task))
-
-    @staticmethod
-    def _safely(action: Callable[[], None]) -> None:
-        try:
-            action()
-        except Exception as error:  # noqa: BLE001 - the caller must not fail
-            logger.warning("a response could not be tracked: %s", error_words(error))
+        with _logged():
+            self._track(response, session_id, task)
 
     def _stop(self, event: object, session_id: str, metadata: JsonObject) -> None:
         info = read(event)
@@ -100,11 +99,10 @@ class ResponseTracker:
         usage = info.usage
         if usage is None:
             return
-        metadata["usage"] = {"input_tokens": usage.input, "output_tokens": usage.output}
-        if usage.cache_read:
-            metadata["usage"]["cache_read_input_tokens"] = usage.cache_read
-        if usage.cache_write:
-            metadata["usage"]["cache_creation_input_tokens"] = usage.cache_write
+        counts = usage.input, usage.output, usage.cache_read, usage.cache_write
+        named = zip(_ANTHROPIC.split(), counts, strict=True)
+        # Of the cache only what there is.
+        metadata["usage"] = {name: n for name, n in named if n or "cache" not in name}
         reason = info.stop_reason or str(metadata.get("stop_reason") or "")
         self._report(ResponseInfo(info.id, info.model, reason, usage), session_id, {})
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, cast, get_args
 
-import msgspec
 from msgspec.structs import replace
 
 from leftoff.budget.tasks import ContextMetrics
@@ -16,7 +15,7 @@ from leftoff.codec import JsonObject
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
 from leftoff.live.tasks import Clock, now
-from leftoff.live.telemetry import error_words, logger
+from leftoff.live.telemetry import error_words, logged, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping, load_here
 from leftoff.stores.files import stores_for
@@ -163,37 +162,31 @@ class ResumeLogGenerator:
             name = type(backend).__name__
             raise UsageError(f"{name} is no storage backend: it has no {missing[0]}()")
         # The seed's `save` takes a log, a store's kind and id besides.
-        wanted = [
-            p
-            for p in inspect.signature(backend.save).parameters.values()
-            if p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
-        ]
-        simple = len(wanted) <= 1
-        self._stores = (
-            BackendStore(cast("StorageBackend", backend)) if simple else cast("Store", backend),
+        given = inspect.signature(backend.save).parameters.values()
+        positional = (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
         )
+        simple = sum(p.default is p.empty and p.kind in positional for p in given) <= 1
+        store: object = BackendStore(cast("StorageBackend", backend)) if simple else backend
+        self._stores = (cast("Store", store),)
 
     # -- making --------------------------------------------------------------------------------
 
     def generate_from_session_state(
-        self,
-        session_id: str,
-        session_state: JsonObject,
-        stop_reason: str = "end_turn",
-        *,
-        trigger: str = "",
+        self, session_id: str, session_state: JsonObject, stop_reason: str = "end_turn"
     ) -> ResumeLog:
         """A log of a session state: the keys of a log's JSON, all of them optional; other keys
-        go into its metadata. `trigger`, why it is made, is by default the stop reason, if that
-        is one.
+        go into its metadata, with the stop reason as `trigger` if that is one.
 
         Raises:
             StateError: a value has the wrong type."""
+        when = self._clock().isoformat()
         log = ResumeLog.from_session_state(
-            session_id, session_state, stop_reason, timestamp=self._clock().isoformat()
+            session_id, session_state, stop_reason, timestamp=when
         )
-        reason = stop_reason if stop_reason in BUILT_IN else ""
-        return self._finish(log, session_state, trigger or reason)
+        trigger = stop_reason if stop_reason in BUILT_IN else ""
+        return self._finish(log, session_state, trigger)
 
     def generate_from_todo_list(
         self,
@@ -233,8 +226,8 @@ class ResumeLogGenerator:
                 words = error_words(error)
                 logger.warning("resume log: no section %r (%s)", name, words)
                 failed.append(f"{name}: {words}")
-        more = {"trigger": trigger} if trigger else {}
-        metadata = {**log.metadata, **more, **({"failed_sections": failed} if failed else {})}
+        more = {"trigger": trigger, "failed_sections": failed}
+        metadata = {**log.metadata, **{name: value for name, value in more.items() if value}}
         return replace(log, metadata=metadata, sections=tuple(sections))
 
     def should_generate(
@@ -251,25 +244,16 @@ class ResumeLogGenerator:
             return False
         if trigger in options.triggers and (options.auto_generate or trigger == "manual_pause"):
             level = _LEVELS.get(trigger)
-            if level is None:
+            shares = self.settings.context_management.thresholds
+            share = getattr(shares, level) if level else 0.0
+            if level is None or context_metrics.percentage_used >= 100 * share - 1e-9:
                 return True
-            share = getattr(self.settings.context_management.thresholds, level)
-            if context_metrics.percentage_used >= 100 * share - 1e-9:
-                return True
-        return options.auto_generate and any(
-            self._is_met(condition, context_metrics, session_state or {})
-            for condition in self._conditions
-        )
-
-    def _is_met(
-        self, condition: TriggerCondition, metrics: ContextMetrics, state: JsonObject
-    ) -> bool:
-        try:
-            return bool(condition.should_trigger(metrics, state))
-        except Exception as error:  # noqa: BLE001 - custom code may raise anything
-            words = error_words(error)
-            logger.warning("resume log: %s failed (%s)", type(condition).__name__, words)
-            return False
+        for condition in self._conditions if options.auto_generate else ():
+            name = type(condition).__name__
+            with logged("resume log: %s failed (%s)", name, errors=(Exception,)):
+                if condition.should_trigger(context_metrics, session_state or {}):
+                    return True
+        return False
 
     # -- keeping -------------------------------------------------------------------------------
 
@@ -294,12 +278,10 @@ class ResumeLogGenerator:
         cleanup = self.options.cleanup
         self.removed = ()
         if cleanup.enabled and cleanup.auto_cleanup:
-            try:
+            with logged("resume logs: no clean-up (%s)"):
                 # After the clock was set back, this log may look like the oldest.
                 removed = self.cleanup_old_logs(cleanup.keep_count, spare=session)
                 self.removed = tuple(removed)
-            except LeftoffError as error:
-                logger.warning("resume logs: no clean-up (%s)", error)
         return Path(where)
 
     def load_resume_log(self, session_id: str) -> ResumeLog | None:
@@ -334,13 +316,9 @@ class ResumeLogGenerator:
     def get_latest_resume_log(self) -> ResumeLog | None:
         """The newest log that can be read, None if there is none."""
         for entry in self.entries():
-            try:
-                log = self.load_resume_log(entry.id)
-            except LeftoffError as error:
-                logger.warning("resume log %s: %s", entry.id, error)
-                continue
-            if log is not None:
-                return log
+            with logged("resume log %s: %s", entry.id):
+                if log := self.load_resume_log(entry.id):
+                    return log
         return None
 
     def cleanup_old_logs(
@@ -366,12 +344,10 @@ class ResumeLogGenerator:
         reasons: Counter[str] = Counter()
         for entry in entries:
             try:
-                log = self.load_resume_log(entry.id)
+                if log := self.load_resume_log(entry.id):
+                    reasons[str(log.metadata.get("trigger") or "manual")] += 1
             except LeftoffError:
                 reasons["unreadable"] += 1
-                continue
-            if log is not None:
-                reasons[str(log.metadata.get("trigger") or "manual")] += 1
         zone = self._clock().tzinfo
         known = [e.saved for e in entries if e.saved < math.inf]
         times = [datetime.fromtimestamp(saved, zone).isoformat() for saved in known]
@@ -386,10 +362,9 @@ class ResumeLogGenerator:
 
 def _settings(config: Mapping[str, object]) -> Settings:
     """Settings from the whole tree, `context_management`, or `resume_logs` alone."""
-    names = {f.name for f in msgspec.structs.fields(ResumeLogs)}
     tree: Mapping[str, object] = config
     if "resume_logs" in config or "budget_total" in config or "thresholds" in config:
         tree = {"context_management": config}
-    elif config and set(config) <= names:
+    elif config and set(config) <= set(ResumeLogs.__struct_fields__):
         tree = {"context_management": {"resume_logs": config}}
     return from_mapping(tree).settings

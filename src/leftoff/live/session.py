@@ -14,7 +14,7 @@ from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
 from leftoff.codec import JsonObject
 from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
-from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, error_words, logger
+from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, logged
 from leftoff.model import Usage
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
@@ -155,24 +155,18 @@ class SessionManager(TaskBudgets):
             input_tokens: without tokens read from or written to the cache.
             task_id: also counts the call for this task, with `provider` or the task's present
                 provider."""
-        usage = Usage(
-            token_count(input_tokens),
-            token_count(output_tokens),
-            token_count(cache_read_tokens),
-            token_count(cache_creation_tokens),
-        )
+        counts = input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens
+        usage = Usage(*map(token_count, counts))
         with self._changing() as state:
             extra = (cache_read_tokens, cache_creation_tokens, message_id)
             if not state.basis:
                 state.basis = "sum" if all(e is None for e in extra) else "occupancy"
-            before = state.calls.get(message_id) if message_id else None
-            if before is not None and before.total >= usage.total:
-                usage, more = before, 0
-            else:
-                more = usage.total - (before.total if before else 0)
-                state.spent = state.spent + usage - (before or Usage())
+            before = state.calls.pop(message_id, None) if message_id else None
+            known = before or Usage()
+            usage = max(known, usage, key=lambda one: one.total)
+            more = usage.total - known.total
+            state.spent = state.spent + usage - known
             if message_id:
-                state.calls.pop(message_id, None)
                 state.calls[message_id] = usage
                 if len(state.calls) > RECENT:
                     del state.calls[next(iter(state.calls))]
@@ -204,21 +198,15 @@ class SessionManager(TaskBudgets):
         if state.armed.peak < peak:  # a compaction that was not announced
             state.logged_for, state.counts = (), state.counts[-1:]
         for crossing in reached:
-            self._channel.put(
-                Event(
-                    CONTEXT_THRESHOLD,
-                    {
-                        "session_id": state.session_id,
-                        "used": crossing.used,
-                        "remaining": crossing.remaining,
-                        "percent": round(crossing.percent, 2),
-                        "threshold": crossing.threshold.at,
-                    },
-                    crossing,
-                    line=crossing.words(crossing.threshold.logs),
-                    level=crossing.threshold.level,
-                )
-            )
+            fields = {
+                "session_id": state.session_id,
+                "used": crossing.used,
+                "remaining": crossing.remaining,
+                "percent": round(crossing.percent, 2),
+                "threshold": crossing.threshold.at,
+            }
+            line = crossing.words(crossing.threshold.logs)
+            self._channel.put(Event(CONTEXT_THRESHOLD, fields, crossing, line=line))
         return reached
 
     def _reasons(self, state: SessionState, reached: tuple[Crossing, ...]) -> list[str]:
@@ -309,12 +297,10 @@ class SessionManager(TaskBudgets):
         return where
 
     def _try_log(self, reason: str, session_state: JsonObject | None) -> Path | None:
-        """Writes a resume log; a failure is logged and not raised."""
-        try:
+        """Writes a resume log; a failure is logged and not raised: it gives None."""
+        # A log that fails must not end the session.
+        with logged("no resume log (%s): %s", reason, errors=(Exception,)):
             return self.generate_resume_log(session_state)
-        except Exception as error:  # noqa: BLE001 - a log that fails must not end the session
-            logger.warning("no resume log (%s): %s", reason, error_words(error))
-            return None
 
 
 def token_count(value: object) -> int:

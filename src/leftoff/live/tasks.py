@@ -1,10 +1,12 @@
 """The budgets of tasks: what each has used with each provider, and what became of it."""
 
+import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -21,7 +23,7 @@ from leftoff.budget.tasks import (
     limit_of,
 )
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
-from leftoff.errors import Damaged, StateError, UnknownName, UsageError
+from leftoff.errors import UnknownName, UsageError
 from leftoff.handover.decision_table import MAX_HANDOFFS
 from leftoff.live.telemetry import (
     CHECKPOINT_CREATED,
@@ -31,11 +33,12 @@ from leftoff.live.telemetry import (
     Channel,
     Event,
     Subscriber,
+    logged,
     logger,
 )
 from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
-from leftoff.stores.locked_file import HeldFile, LockedFile
+from leftoff.stores.locked_file import LockedFile
 
 # Number of threshold crossings that are saved for a task.
 MAX_CROSSINGS = 32
@@ -67,6 +70,9 @@ class SessionState(Struct):
     unlogged: bool = False  # tokens were used since the last resume log
     tasks: dict[str, TaskDocument] = field(default_factory=dict)
 
+
+# Logs that the file cannot be used instead of raising it: a full disk must not end the session.
+_not_saved = partial(logged, "the session is not saved: %s", level=logging.ERROR)
 
 # Returns the current time, with its zone.
 Clock: TypeAlias = Callable[[], datetime]
@@ -130,30 +136,25 @@ class TaskBudgets:
         """A transaction on the state: it is saved at the end, then events are delivered. With
         `begins`, a new session replaces the one in the file."""
         with self._lock, ExitStack() as stack:
-            held = self._held(stack, begins=begins)
+            held = None
+            if self._file is not None:
+                with _not_saved():
+                    held = stack.enter_context(self._file.locked())
+            if held is not None:
+                before, self._found = self._found, held.load()
+                if begins:
+                    self._owns_file = True
+                elif self._found is not None and self._found is not before:
+                    self._replace_state(self._found)
             try:
                 yield self._state
             finally:
                 self._state.updated = self._clock().isoformat()
                 if held is not None and self._owns_file:
-                    with self._errors_logged():
+                    with _not_saved():
                         held.save(self._state)
                     self._found = self._state
         self._channel.deliver()
-
-    def _held(self, stack: ExitStack, *, begins: bool) -> HeldFile[SessionState] | None:
-        """Locks the file and loads what another process has changed."""
-        held: HeldFile[SessionState] | None = None
-        if self._file is None:
-            return held
-        with self._errors_logged():
-            held = stack.enter_context(self._file.locked())
-            before, self._found = self._found, held.load()
-            if begins:
-                self._owns_file = True
-            elif self._found is not None and self._found is not before:
-                self._replace_state(self._found)
-        return held
 
     def _replace_state(self, found: SessionState) -> None:
         """Replaces the state by one that another process has saved. If that is another session,
@@ -164,17 +165,6 @@ class TaskBudgets:
             self._owns_file = False
             what = "another session was begun in it; this one is no longer saved"
             logger.error("%s: %s", self._file.path if self._file else "", what)
-
-    @contextmanager
-    def _errors_logged(self) -> Iterator[None]:
-        """Logs that the file cannot be used instead of raising it: a full disk must not end the
-        session."""
-        try:
-            yield
-        except Damaged:
-            raise
-        except StateError as error:
-            logger.error("the session is not saved: %s", error)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Calls `subscriber` with every later `Event`; returns a function that ends that."""
@@ -217,13 +207,10 @@ class TaskBudgets:
     def task(self, task_id: str) -> TaskDocument:
         """The document of a task."""
         with self._lock:
-            return self._task(self._state, task_id)
-
-    @staticmethod
-    def _task(state: SessionState, task_id: str) -> TaskDocument:
-        if task_id not in state.tasks:
-            raise UnknownName("task", task_id, state.tasks)
-        return state.tasks[task_id]
+            tasks = self._state.tasks
+            if task_id not in tasks:
+                raise UnknownName("task", task_id, tasks)
+            return tasks[task_id]
 
     def adopt(self, task: TaskDocument) -> None:
         """Adds a task that was loaded from a store, unless the session already has it."""
@@ -256,9 +243,9 @@ class TaskBudgets:
             budget.tokens_consumed,
             budget.total_allocated,
         )
-        for crossing in reached:
-            if crossing.threshold.does == "handoff" and options.handoff.force_at_98_percent:
-                budget = budget.decided(force_handoff_at=self._clock().isoformat())
+        ended = any(crossing.threshold.does == "handoff" for crossing in reached)
+        if ended and options.handoff.force_at_98_percent:
+            budget = budget.decided(force_handoff_at=self._clock().isoformat())
         task = with_budget(task, budget, armed)
         number = task.crossed[-1].number if task.crossed else 0
         new = tuple(
@@ -267,11 +254,9 @@ class TaskBudgets:
         )
         crossed = (*task.crossed, *new)[-MAX_CROSSINGS:]
         state.tasks[task_id] = replace(task, crossed=crossed)
-        logging = options.logging
-        if not reached:
-            self._channel.put(_budget_event(budget, None, logged=logging.verbose))
-        for crossing in reached:
-            self._channel.put(_budget_event(budget, crossing, logged=logging.log_thresholds))
+        logged = options.logging.log_thresholds if reached else options.logging.verbose
+        for crossing in reached or (None,):
+            self._channel.put(_budget_event(budget, crossing, logged=logged))
 
     def record_checkpoint(
         self, task_id: str, checkpoint_id: str, capacity: str, reason: str = ""
@@ -283,14 +268,14 @@ class TaskBudgets:
             raise UnknownName("checkpoint", capacity, known)
         reason = reason or known[capacity]
         with self._changing() as state:
-            task = self._task(state, task_id)
+            task = self.task(task_id)
             made = CheckpointMetadata(checkpoint_id, self._clock().isoformat(), reason)
             if task.token_budget is not None:
                 task = with_budget(task, task.token_budget.with_checkpoint(capacity, made))
             state.tasks[task_id] = replace(task, checkpoints=(*task.checkpoints, checkpoint_id))
-            fields = {"checkpoint_id": checkpoint_id, "reason": reason}
-            event = Event(CHECKPOINT_CREATED, {**fields, "capacity_percent": int(capacity)})
-            self._channel.put(event)
+            names = {"checkpoint_id": checkpoint_id, "reason": reason}
+            fields = {**names, "capacity_percent": int(capacity)}
+            self._channel.put(Event(CHECKPOINT_CREATED, fields))
 
     def request_dump(self, task_id: str, paths: Iterable[str], status: str = "sent") -> None:
         """Reports that the agent was asked to write its context to `paths`, or has answered."""
@@ -304,7 +289,7 @@ class TaskBudgets:
         """Records a handoff to another provider or a fresh session; returns the number of
         handoffs since the task last made progress."""
         with self._changing() as state:
-            task = self._task(state, task_id)
+            task = self.task(task_id)
             now = self._clock()
             budget = task.token_budget
             if budget is not None:
@@ -330,13 +315,13 @@ class TaskBudgets:
 
     def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
         """Records that a task is stopped: a `HANDOFF_DECISION` with an empty `to_provider`."""
-        with self._changing() as state:
-            self._put_handoff(self._task(state, task_id), "", checkpoint_id)
+        with self._changing():
+            self._put_handoff(self.task(task_id), "", checkpoint_id)
 
     def empty_task(self, task_id: str) -> None:
         """Resets the usage of a task's provider to 0: every threshold is armed again."""
         with self._changing() as state:
-            task = self._task(state, task_id)
+            task = self.task(task_id)
             if task.token_budget is not None:
                 state.tasks[task_id] = with_budget(
                     task, task.token_budget.used(0), FiredThresholds()
@@ -345,7 +330,7 @@ class TaskBudgets:
     def record_progress(self, task_id: str) -> None:
         """Records progress of a task: earlier handoffs no longer count against it."""
         with self._changing() as state:
-            task = self._task(state, task_id)
+            task = self.task(task_id)
             state.tasks[task_id] = replace(task, handoffs=0)
 
     def stuck(self, task_id: str) -> bool:
@@ -367,18 +352,13 @@ def with_budget(
 
 
 def _budget_event(budget: TaskTokenBudget, crossing: Crossing | None, *, logged: bool) -> Event:
+    names = {"task_id": budget.task_id, "provider": budget.provider}
     fields = {
-        "task_id": budget.task_id,
-        "provider": budget.provider,
+        **names,
         "consumed": budget.tokens_consumed,
         "remaining": budget.tokens_remaining,
         "percent": round(budget.percent_used, 2),
         "threshold": crossing.threshold.at if crossing else None,
     }
-    if crossing is None:
-        return Event(TOKEN_BUDGET, fields, logged=logged)
-    names = {"task_id": budget.task_id, "provider": budget.provider}
-    line = crossing.words(crossing.threshold.logs, **names) if logged else ""
-    return Event(
-        TOKEN_BUDGET, fields, crossing, logged, line=line, level=crossing.threshold.level
-    )
+    line = crossing.words(crossing.threshold.logs, **names) if crossing and logged else ""
+    return Event(TOKEN_BUDGET, fields, crossing, logged, line)

@@ -7,14 +7,15 @@ and its fields, which are also attributes of the record. Messages for people go 
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from leftoff.budget.thresholds import Crossing
 from leftoff.codec import JsonObject
+from leftoff.errors import LeftoffError
 from leftoff.redaction.redactor import Redactor
 
 TOKEN_BUDGET = "TOKEN_BUDGET"  # noqa: S105 - a name
@@ -35,8 +36,7 @@ class Event(Struct, frozen=True):
     fields: JsonObject = field(default_factory=dict)
     crossing: Crossing | None = None
     logged: bool = True  # whether a telemetry record is written
-    line: str = ""  # a log message for people, "" if there is none, with its `level`
-    level: str = "warning"  # critical | warning
+    line: str = ""  # a log message for people, at the level of the crossing; "" for none
 
 
 Subscriber: TypeAlias = Callable[[Event], object]
@@ -87,17 +87,33 @@ class Channel:
 
 
 def error_words(error: BaseException) -> str:
-    """An error that is logged and not raised, redacted."""
-    return Redactor().text(f"{type(error).__name__}: {error}")
+    """An error that is logged and not raised, redacted; with its type if it is not ours."""
+    ours = isinstance(error, LeftoffError)
+    return Redactor().text(str(error) if ours else f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def logged(
+    what: str,
+    *values: object,
+    errors: tuple[type[Exception], ...] = (LeftoffError,),
+    level: int = logging.WARNING,
+) -> Iterator[None]:
+    """Logs an error instead of raising it. `what`: the message, in which the last `%s` is for
+    the error and those before for the values."""
+    try:
+        yield
+    except errors as error:
+        logger.log(level, what, *values, error_words(error))
 
 
 def record(event: Event) -> None:
     """Logs an event, redacted."""
     gate = Redactor()
     if event.line:
-        level = logging.CRITICAL if event.level == "critical" else logging.WARNING
-        if logger.isEnabledFor(level):
-            logger.log(level, "%s", gate.text(event.line))
+        critical = event.crossing and event.crossing.threshold.level == "critical"
+        level = logging.CRITICAL if critical else logging.WARNING
+        logger.log(level, "%s", gate.text(event.line))
     if event.logged and telemetry.isEnabledFor(logging.INFO):
         fields: JsonObject = gate.value(event.fields)
         words = " ".join(f"{name}={value}" for name, value in fields.items())

@@ -22,9 +22,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leftoff.memory import memory, search
 
-    value: object = getattr(search if name in ("Filters", "Hit") else memory, name)
-    globals()[name] = value
-    return value
+    return getattr(search if name in ("Filters", "Hit") else memory, name)
 
 
 def __dir__() -> list[str]:

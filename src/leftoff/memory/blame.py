@@ -1,6 +1,7 @@
 """Which session wrote a line: the edits that the index holds, replayed over a file of today."""
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -175,19 +176,15 @@ def _aligned(
     found: list[_Edit | None] = [other] * len(now)
     known = [h for h, _ in file]
     blocks = SequenceMatcher(None, known, list(now), autojunk=False).get_matching_blocks()
-    placed: dict[int, int] = {}
-    for block in blocks:
-        for step in range(block.size):
-            found[block.b + step] = file[block.a + step][1]
-            placed[block.b + step] = block.a + step
+    placed = {b.b + step: b.a + step for b in blocks for step in range(b.size)}
+    for at, before in placed.items():
+        found[at] = file[before][1]
     if other is None:
-        used = set(placed.values())
-        spare: dict[int, list[_Edit | None]] = {}
-        for at, (h, edit) in enumerate(file):
-            if at not in used:
-                spare.setdefault(h, []).append(edit)
+        spare = defaultdict[int, list[_Edit | None]](list)
+        for before in sorted({*range(len(file))} - {*placed.values()}):
+            spare[known[before]].append(file[before][1])
         for at, h in enumerate(now):
-            if at not in placed and spare.get(h):
+            if at not in placed and spare[h]:
                 found[at] = spare[h].pop()
     return found
 

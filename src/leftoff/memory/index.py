@@ -111,15 +111,13 @@ class MemoryIndex(Index):
         super().__init__(path, rules, looked)
         with self.failures_explained():
             if self.about("memory") not in {"", MEMORY_SCHEMA}:
-                self._empty()
+                names = "sessions session_files entries blocks edits renames terms headers"
+                drops = (f"DROP TABLE IF EXISTS {name};" for name in names.split())
+                self._db.executescript("".join(drops))
+                self._db.execute("DELETE FROM jobs")
             self._db.executescript(_TABLES)
             self.set_about("memory", MEMORY_SCHEMA)
             self._db.commit()
-
-    def _empty(self) -> None:
-        names = "sessions session_files entries blocks edits renames terms headers".split()
-        self._db.executescript("".join(f"DROP TABLE IF EXISTS {name};" for name in names))
-        self._db.execute("DELETE FROM jobs")
 
     def add(self, job: Job, result: JobResult) -> None:
         """Stores the entries of a job's sessions in place of those that its files had. Files
@@ -184,14 +182,14 @@ class MemoryIndex(Index):
             (session,),
         ).fetchall():
             stored, new = unpacked(data), wanted.get((kind, speaker), {})
-            kept = [e if e is not None and e in new else None for e in stored]
+            kept = [e if e in new else None for e in stored]
             for place, (old, entry) in enumerate(zip(stored, kept, strict=True)):
                 if entry is not None:
                     del new[entry]
                 elif old is not None:
                     self._index_words("'delete', ", block, place, old)
             if kept != stored:
-                self._write_block(block, kept, len(kept), ())
+                self._write_block(block, kept, len(kept), (session, kind, speaker))
             if any(kept):
                 last[kind, speaker] = block, kept
         for about, new in wanted.items():
@@ -223,16 +221,12 @@ class MemoryIndex(Index):
         """Writes a block, a new one if its number is 0; the words of its entries from the place
         `first` on are new."""
         count = sum(e is not None for e in entries)
-        if not block and count:
+        if count:
             cursor = self._db.execute(
-                "INSERT INTO blocks (session, kind, speaker, count, data)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (*about, count, packed(entries)),
+                "INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?, ?, ?)",
+                (block or None, *about, count, packed(entries)),
             )
             block = cursor.lastrowid or 0
-        elif count:
-            values = (count, packed(entries), block)
-            self._db.execute("UPDATE blocks SET count = ?, data = ? WHERE id = ?", values)
         else:
             self._db.execute("DELETE FROM blocks WHERE id = ?", (block,))
         for place, entry in enumerate(entries[first:], first):

@@ -167,8 +167,8 @@ class Filters(Struct, frozen=True):
             (self.without, "s.session IS NOT ?", (self.without,)),
         )
         found = [(sql, values) for wanted, sql, values in given if wanted]
-        where = " AND ".join(sql for sql, _ in found)
-        return (f" AND {where}" if where else ""), [v for _, values in found for v in values]
+        where = "".join(f" AND {sql}" for sql, _ in found)
+        return where, [v for _, values in found for v in values]
 
 
 ALL = Filters()

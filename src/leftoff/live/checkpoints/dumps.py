@@ -3,6 +3,7 @@ for which it is asked with a time limit."""
 
 import asyncio
 import inspect
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -12,14 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from leftoff.errors import StateError
+from leftoff.formats.lenient_json import text_of
 from leftoff.handover.checkpoint import dumps, file_names
 from leftoff.handover.checkpoint.document import ContextCheckpoint, DumpOutputs
 from leftoff.handover.checkpoint.from_summary import CheckpointSource
 from leftoff.live.checkpoints.plans import Agent, LateDump, Plan, RunningTask
-from leftoff.live.telemetry import logger
+from leftoff.live.telemetry import logged
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import Directory
 from leftoff.stores.locked_file import state_errors
@@ -56,6 +57,15 @@ class Sandbox:
                     folder.replace(name, after.encode("utf-8", "replace"))
             folder.fsync()
 
+    def write_sections(
+        self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload
+    ) -> None:
+        """Writes the sections of a checkpoint; `StateError` where that fails."""
+        gate, key = Redactor(personal=True), dumps.section_key(checkpoint)
+        written = partial(dumps.replace_section, key=key)
+        pages = {Path(page.path).name: gate.text(page.text) for page in payload.pages}
+        self.update({name: partial(written, section=text) for name, text in pages.items()})
+
     @contextmanager
     def _open(self) -> Iterator[Directory]:
         below = f"{file_names.SANDBOX}/{self.project}"
@@ -91,8 +101,7 @@ def to_answer(given: object) -> Answer:
     if isinstance(given, str):
         return Answer(given)
     if isinstance(given, Mapping):
-        found = {k: v for k, v in given.items() if isinstance(v, str)}
-        return Answer(found.get("project", ""), found.get("specific", ""))
+        return Answer(text_of(given.get("project")), text_of(given.get("specific")))
     return Answer()
 
 
@@ -172,10 +181,10 @@ def ask_for_dump(
     task: RunningTask,
     checkpoint: ContextCheckpoint,
     source: CheckpointSource,
-    ask: Callable[[str, float], Answer],
+    loop: asyncio.AbstractEventLoop | None,
 ) -> DumpResult:
-    """Asks the agent of a task for its dump and uses it if it is valid. `ask`: takes the
-    instruction and the seconds to wait for an answer."""
+    """Asks the agent of a task for its dump and uses it if it is valid."""
+    assert task.agent is not None
     plan, capacity = task.plan, checkpoint.capacity_threshold
     paths = _paths(plan, capacity)
     threshold = next(t for t in task.thresholds.values() if t.capacity == capacity)
@@ -192,7 +201,7 @@ def ask_for_dump(
     handoff = task.manager.settings.token_budget.handoff
     forced = capacity == "98" and handoff.force_at_98_percent
     seconds = 0.0 if forced else handoff.timeout_ms / 1000
-    answer = ask(Redactor().text(instruction), seconds)
+    answer = ask(task.agent, Redactor().text(instruction), seconds, loop)
     if not forced:
         return accept(task, checkpoint, source, before, answer)
     task.change(late=LateDump(checkpoint.checkpoint_id, before))
@@ -215,29 +224,30 @@ def accept(
     section stays."""
     plan, capacity = task.plan, checkpoint.capacity_threshold
     found: dict[str, str] = {}
-    changes = {
-        name: _extracting(name, text, dumps.section_key(checkpoint), capacity, found)
-        for name, text in before.items()
-    }
+    key = dumps.section_key(checkpoint)
+
+    def without_dump(name: str, after: str) -> str:
+        found[name], rest = dumps.extract_dump(before[name], after, key, capacity)
+        return rest
+
     try:
+        changes = {name: partial(without_dump, name) for name in before}
         Sandbox(plan.directory, plan.project).update(changes)
     except StateError as error:
         return DumpResult(checkpoint, why=str(error))
-    wrote = Answer(
-        answer.project or found.get(f"{file_names.PROJECT}.md", ""),
-        answer.specific or found.get(f"{plan.specific}.md", ""),
-    )
+    project = answer.project or found.get(f"{file_names.PROJECT}.md", "")
+    specific = answer.specific or found.get(f"{plan.specific}.md", "")
     why = answer.why or "it wrote nothing"
-    if wrote.project:
-        why = dumps.rejection_reason(wrote.project, capacity)
-    if wrote.specific and dumps.rejection_reason(wrote.specific, capacity):
-        wrote = replace(wrote, specific="")
+    if project:
+        why = dumps.rejection_reason(project, capacity)
+    if specific and dumps.rejection_reason(specific, capacity):
+        specific = ""
     paths = _paths(plan, capacity)
     if why:
         task.manager.request_dump(task.id, paths, f"ours stays: {why}")
         return DumpResult(checkpoint, why=why)
     payload = dumps.build_payload(
-        checkpoint, source, plan.paths, written=wrote.project, details=wrote.specific
+        checkpoint, source, plan.paths, written=project, details=specific
     )
     checkpoint = checkpoint.with_outputs(outputs(payload, task.clock().isoformat()))
     write_task_sections(plan, checkpoint, payload)
@@ -249,35 +259,8 @@ def write_task_sections(
     plan: Plan, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload
 ) -> None:
     """Writes the sections of a task's checkpoint into its files; a failure is logged."""
-    try:
-        write_sections(Sandbox(plan.directory, plan.project), checkpoint, payload)
-    except StateError as error:
-        logger.error("no markdown: %s", Redactor().text(str(error)))
-
-
-def _extracting(
-    name: str, before: str, key: str, capacity: str, found: dict[str, str]
-) -> Callable[[str], str]:
-    def change(after: str) -> str:
-        found[name], rest = dumps.extract_dump(before, after, key, capacity)
-        return rest
-
-    return change
-
-
-def write_sections(
-    sandbox: Sandbox, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload
-) -> None:
-    """Writes the sections of a checkpoint into their files; `StateError` where that fails."""
-    gate, key = Redactor(personal=True), dumps.section_key(checkpoint)
-    sandbox.update(
-        {
-            Path(page.path).name: partial(
-                dumps.replace_section, key=key, section=gate.text(page.text)
-            )
-            for page in payload.pages
-        }
-    )
+    with logged("no markdown: %s", level=logging.ERROR):
+        Sandbox(plan.directory, plan.project).write_sections(checkpoint, payload)
 
 
 def outputs(payload: dumps.ContextDumpPayload, stamp: str) -> DumpOutputs:

@@ -45,7 +45,6 @@ from leftoff.live.checkpoints.dumps import (
     Answer,
     DumpResult,
     accept,
-    ask,
     ask_for_dump,
     in_thread,
     outputs,
@@ -54,7 +53,7 @@ from leftoff.live.checkpoints.dumps import (
 from leftoff.live.checkpoints.plans import Agent, Pending, Plan, RunningTask, read
 from leftoff.live.checkpoints.recorded import Recorder, git_diff, recorded
 from leftoff.live.tasks import Clock, TaskBudgets, now
-from leftoff.live.telemetry import TOKEN_BUDGET, Event, error_words, logger
+from leftoff.live.telemetry import TOKEN_BUDGET, Event, error_words, logged, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 from leftoff.tokens import max_tokens
@@ -231,9 +230,8 @@ class CheckpointOrchestrator:
         late = task.plan.late
         if late is None:
             return None
-        found = self._load_valid(late.checkpoint_id)
         dumped = None
-        if found is not None:
+        if found := self._load_valid(late.checkpoint_id):
             source = _read_recording(task)
             dumped = accept(task, found, source, late.before, Answer())
             if dumped.told_by == "agent":
@@ -324,18 +322,21 @@ class CheckpointOrchestrator:
         seconds = time.monotonic() - began
         if markdown and not pending.asked:
             write_task_sections(plan, checkpoint, payload)
-        self._record(task, checkpoint)
+        name = checkpoint.checkpoint_id
+        if name not in task.budgets.checkpoints:  # else it was killed after this
+            capacity, reason = checkpoint.capacity_threshold, checkpoint.reason
+            self.manager.record_checkpoint(task.id, name, capacity, reason)
+            task.save()
         dumped = DumpResult(checkpoint)
         if markdown and pending.asked:  # killed while the agent wrote
             late = Answer(why="it was not waited for")
             dumped = accept(task, checkpoint, source, pending.before, late)
         # Of several crossings at once the agent is asked for the highest only.
         elif markdown and task.agent and not any(p.capacity for p in task.plan.pending[1:]):
-            request = partial(ask, task.agent, loop=loop)
-            dumped = ask_for_dump(task, checkpoint, source, request)
+            dumped = ask_for_dump(task, checkpoint, source, loop)
         if dumped.told_by == "agent":
             self._save(dumped.checkpoint, payload)
-        self._hand_over(task, decision, checkpoint.checkpoint_id)
+        self._hand_over(task, decision, name)
         task.remove_head(elsewhere=decision.now)
         return Outcome(dumped.checkpoint, decision, where, dumped.told_by, dumped.why, seconds)
 
@@ -353,12 +354,10 @@ class CheckpointOrchestrator:
         return next((c for c in found if c is not None), None)
 
     def _load_valid(self, name: str) -> ContextCheckpoint | None:
-        try:
+        """A stored checkpoint; None where there is none, or, which is logged, it is damaged."""
+        with logged("a checkpoint is left aside: %s", errors=(StateError,)):
             stored = self.store.load("checkpoint", name)
             return None if stored is None else validated(stored.document)
-        except StateError as error:
-            logger.warning("a checkpoint is left aside: %s", Redactor().text(str(error)))
-            return None
 
     def _new_checkpoint(
         self, task: RunningTask, pending: Pending, source: CheckpointSource
@@ -405,13 +404,6 @@ class CheckpointOrchestrator:
     def _save(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
         name, text = checkpoint.checkpoint_id, f"{payload.project_md.text}\n"
         return self.store.save("checkpoint", name, checkpoint.to_dict(), text=text)
-
-    def _record(self, task: RunningTask, made: ContextCheckpoint) -> None:
-        # Repeated after a kill: it may be there already.
-        name = made.checkpoint_id
-        if name not in task.budgets.checkpoints:
-            self.manager.record_checkpoint(task.id, name, made.capacity_threshold, made.reason)
-            task.save()
 
     def _hand_over(self, task: RunningTask, decision: Decision, name: str) -> None:
         """Carries out the decision. Repeated after a kill, it still counts the handoff once."""

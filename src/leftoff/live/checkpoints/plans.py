@@ -1,7 +1,9 @@
 """Running tasks and their saved plans: a supervisor that was killed continues from them."""
 
+import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import msgspec
@@ -10,14 +12,13 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.budget.tasks import TaskDocument
-from leftoff.errors import LeftoffError, StateError, UnknownName
+from leftoff.errors import StateError, UnknownName
 from leftoff.handover.checkpoint.file_names import dump_paths
 from leftoff.handover.checkpoint.from_summary import TaskProgress
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.live.checkpoints.recorded import Recorder
 from leftoff.live.tasks import Clock, TaskBudgets
-from leftoff.live.telemetry import Event, logger
-from leftoff.redaction.redactor import Redactor
+from leftoff.live.telemetry import Event, logged
 from leftoff.stores.protocol import Store
 
 # Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
@@ -118,13 +119,10 @@ class RunningTask:
 
     def save(self) -> None:
         """Saves the document. A failure of the store is logged, not raised."""
-        with self._saving:
-            try:
-                self._store.save("task", self.id, document(self.budgets, self.plan))
-            except UnknownName:
-                return  # it has no provider yet
-            except LeftoffError as error:
-                logger.error("%s is not saved: %s", self.id, Redactor().text(str(error)))
+        error = logged("%s is not saved: %s", self.id, level=logging.ERROR)
+        # It is unknown until it has a provider.
+        with self._saving, error, suppress(UnknownName):
+            self._store.save("task", self.id, document(self.budgets, self.plan))
 
     # -- what is pending -------------------------------------------------------------------
 

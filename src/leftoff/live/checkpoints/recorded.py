@@ -29,10 +29,8 @@ class Recorded(Struct, frozen=True):
 Recorder: TypeAlias = Callable[[], Recorded]
 
 
-class _MessageList:
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.see = self.messages.append
+class _MessageList(list[Message]):
+    see = list[Message].append
 
 
 def recorded(
@@ -44,9 +42,7 @@ def recorded(
         path, _MessageList, format=format, reader=reader
     )
     # A subagent's own file is treated as a session.
-    messages = (
-        replace(m, agent="") if m.agent else m for m in heard.messages if m.index not in without
-    )
+    messages = (replace(m, agent="") if m.agent else m for m in heard if m.index not in without)
     return Recorded(summary, tuple(messages))
 
 

@@ -1,10 +1,9 @@
 """Resumes a saved workflow: passes its context and conversation, with a resume message in
 front, to the caller's function that runs it."""
 
-import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, ParamSpec, get_args
+from collections.abc import Awaitable, Callable
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +15,6 @@ from leftoff.handover.resume_state.message import DEFAULT_BUDGET, Strategy, resu
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.workspace import inspect_workspace
 
-P = ParamSpec("P")
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 # The names under which `migration_strategies` offers two of them.
@@ -48,19 +46,6 @@ class Resumed(Struct, frozen=True):
     result: Any = None
     error_message: str = ""
     resumption: Resumption | None = None
-
-
-def _awaited(method: Callable[P, Resumed]) -> Callable[P, Coroutine[object, object, Resumed]]:
-    """The same method; it awaits a result that is awaitable."""
-
-    @functools.wraps(method)
-    async def run(*args: P.args, **given: P.kwargs) -> Resumed:
-        done = method(*args, **given)
-        if inspect.isawaitable(done.result):
-            return replace(done, result=await done.result)
-        return done
-
-    return run
 
 
 class ResumeOrchestrator:
@@ -105,7 +90,12 @@ class ResumeOrchestrator:
         result = self.run(prepared.workflow_file, prepared.context, chat, is_resume=True)
         return Resumed(success=True, result=result, resumption=prepared)
 
-    resume_async = _awaited(resume)
+    async def resume_async(self, workflow: str, **given: Any) -> Resumed:
+        """`resume`; it awaits a result that is awaitable."""
+        done = self.resume(workflow, **given)
+        if inspect.isawaitable(done.result):
+            return replace(done, result=await done.result)
+        return done
 
     def prepare(
         self,
@@ -116,8 +106,7 @@ class ResumeOrchestrator:
         force: bool = False,
     ) -> Resumption | Resumed:
         """The input that `resume` passes on, or the reason why it refuses."""
-        known: dict[str, Strategy] = {one: one for one in STRATEGIES}
-        known |= _MIGRATION_STRATEGIES
+        known: dict[str, Strategy] = {**{s: s for s in STRATEGIES}, **_MIGRATION_STRATEGIES}
         if strategy and strategy not in known:
             raise UnknownName("resume strategy", strategy, known)
         chosen = known.get(strategy)
@@ -155,14 +144,14 @@ def resumption(
         missing_tools=verdict.missing_tools,
     )
     context = document.execution_context(state)
-    chat: tuple[document.ChatMessage, ...] = state.chat_history
-    if strategy == "partial_resume":
-        chat = _without_tools(chat, frozenset(verdict.missing_tools))
+    chat: tuple[document.ChatMessage, ...] = ()
+    if strategy == "continue":
+        chat = state.chat_history
+    elif strategy == "partial_resume":
+        chat = _without_tools(state.chat_history, frozenset(verdict.missing_tools))
     elif strategy == "context_migration":
-        chat = ()
         context = replace(context, execution_history=(), current_step=0)
-    elif strategy == "fresh_start":
-        chat = ()
+    else:
         first_file = state.workflow_file_path
         context = document.WorkflowExecutionContext(
             variables={"workflow_file": first_file} if first_file else {}

@@ -12,7 +12,7 @@ from leftoff import codec
 from leftoff.errors import LeftoffError
 from leftoff.handover.resume_state.document import CompletedTool
 from leftoff.live.tasks import now
-from leftoff.live.telemetry import error_words, logger
+from leftoff.live.telemetry import logged
 
 F = TypeVar("F", bound=Callable[..., Any])
 # The reasoning of a failed call that gave none.
@@ -25,7 +25,27 @@ class Tracker(Protocol):
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None: ...
 
 
-class TrackedCall:
+class Ending:
+    """A context manager, also an asynchronous one, that calls `end` with the error, if any."""
+
+    def end(self, error: BaseException | None = None) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        self.end(error)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        # Saving waits for the disk, so it must not run on the event loop.
+        await asyncio.to_thread(self.end, error)
+
+
+class TrackedCall(Ending):
     """A call that runs: a context manager around it, or `end` reports it to the tracker. Who
     runs it sets its `result`; one without a result has succeeded."""
 
@@ -49,12 +69,6 @@ class TrackedCall:
             ai_reasoning=reasoning or None,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
-        self.end(error)
-
     def end(self, error: BaseException | None = None) -> None:
         """Reports the result or the error; if the tracker fails, that is logged."""
         if error is None:
@@ -63,11 +77,9 @@ class TrackedCall:
             failed = f"ERROR: {str(error) or type(error).__name__}"
             why = self._tool.ai_reasoning or FAILED
             tool = replace(self._tool, result=failed, success=False, ai_reasoning=why)
-        try:
+        name, errors = tool.function_name, (LeftoffError, OSError)
+        with logged("a call of %s is not saved: %s", name, errors=errors):
             self._tracker.track_completed_tool(self._workflow, tool)
-        except (LeftoffError, OSError) as failure:
-            words = error_words(failure)
-            logger.warning("a call of %s is not saved: %s", tool.function_name, words)
 
 
 def result_text(result: object) -> str | None:
@@ -103,14 +115,8 @@ def tracked(
 
         @functools.wraps(function)
         async def awaited(*args: object, **kwargs: object) -> object:
-            call = begun(args, kwargs)
-            try:
+            async with begun(args, kwargs) as call:
                 call.result = await function(*args, **kwargs)
-            except BaseException as error:
-                # Saving waits for the disk, so it must not run on the event loop.
-                await asyncio.to_thread(call.end, error)
-                raise
-            await asyncio.to_thread(call.end)
             return call.result
 
         @functools.wraps(function)

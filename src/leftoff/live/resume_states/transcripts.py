@@ -24,7 +24,6 @@ def from_transcript(
     format: str | None = None,
     session: Choice = None,
     workflow: str | PathLike[str] | None = None,
-    name: str = "",
     hashes: bool = True,
     reader: AnyReader | None = None,
     summarized: Callable[[ContextSummary], object] | None = None,
@@ -34,7 +33,6 @@ def from_transcript(
     Args:
         path, session, reader: as for `api.summarize`.
         workflow: the file that the session worked through.
-        name: of the workflow; by default its file's, else the folder's.
         hashes: record commit and file hashes as they are now, so that later changes can be
             detected.
         summarized: called with the summary that the state is made from.
@@ -56,7 +54,6 @@ def from_transcript(
         summary,
         tail,
         workflow=flow,
-        name=name,
         commit=summary.working_set.commit or summary.working_set.commit_at_start,
         abandoned=abandoned,
     )
@@ -70,13 +67,14 @@ def _with_hashes(state: ResumeState) -> ResumeState:
     if not os.path.isdir(world.cwd):  # noqa: PTH112 - a name too long is no folder
         return state
     now = inspect_workspace(state, root=world.cwd)
-    as_left: list[RecordedFile] = []
-    hashed = recorded_files(world.files, world.cwd)
-    for file in hashed:
+
+    def as_left(file: RecordedFile) -> RecordedFile:
         found = now.files.get(file.path)
         # A file that was changed after the session gets no hash: its time shows the change.
         touched = found is None or found.changed is not False
-        as_left.append(replace(file, sha256="") if touched else file)
+        return replace(file, sha256="") if touched else file
+
+    files = tuple(map(as_left, recorded_files(world.files, world.cwd)))
     same_branch = now.branch is not None and now.branch == world.branch
     commit = now.commit if same_branch and now.commit else world.commit
-    return replace(state, world=replace(world, commit=commit, files=tuple(as_left)))
+    return replace(state, world=replace(world, commit=commit, files=files))
