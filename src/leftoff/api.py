@@ -149,22 +149,16 @@ class MessageCollector(HeardPass):
     def __init__(self, where: str, format: str | None) -> None:
         # No extractor runs: messages are all that is wanted.
         super().__init__(where, format, builtin=())
-        self.messages: list[Message] = []
-        self._numbers: list[int] = []
-        self.on_message = self._collect
-
-    def _collect(self, _: SessionState, m: Message) -> None:
-        self.messages.append(m)
-        self._numbers.append(self.earlier + len(self.sessions))
+        self._heard: list[tuple[int, Message]] = []
+        self.on_message = lambda _, message: self._heard.append(
+            (self.earlier + len(self.sessions), message)
+        )
 
     def take(self, number: int | None = None) -> list[Message]:
         """The messages read since the last call, those of session `number` (from 1) alone
         where it is given."""
-        messages, self.messages = self.messages, []
-        numbers, self._numbers = self._numbers, []
-        if number is None:
-            return messages
-        return [m for m, n in zip(messages, numbers, strict=True) if n == number]
+        heard, self._heard = self._heard, []
+        return [message for n, message in heard if number in (None, n)]
 
 
 def read(path: str | PathLike[str], *, format: str | None = None) -> Iterator[Message]:

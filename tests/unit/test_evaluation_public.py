@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.evaluation import baselines, labels, systems
-from leftoff.evaluation.metrics import SessionScore, figure_named, score
+from leftoff.evaluation.metrics import FIGURES, SessionScore, score
 from leftoff.evaluation.sessions import LabelledSession, Predictions
 
 
@@ -50,4 +50,4 @@ def test_baselines(
     value: float,
 ) -> None:
     scores: list[SessionScore] = [score(s, system(s)) for s in sessions]
-    assert figure_named(figure).of(scores) == pytest.approx(value, abs=0.01)
+    assert FIGURES[figure].of(scores) == pytest.approx(value, abs=0.01)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
+from leftoff.redaction.disguise import DISGUISE, disguised, reveal, revealed
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,10 @@ from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
 def test_a_reader_sees_through(text: str, shown: str) -> None:
     assert disguised(text)
     assert DISGUISE.sub(reveal, text) == shown
-    starts, ends = positions(text)
-    assert len(starts) == len(ends) == len(shown)
-    assert (starts[0], ends[-1]) == (0, len(text))
-    assert all(start < end for start, end in zip(starts, ends, strict=True))
-    plain = [text[a:b] for a, b in zip(starts, ends, strict=True) if b - a == 1]
+    view = revealed(text)
+    assert view.text == shown
+    assert view.original(0, len(shown)) == (0, len(text))
+    places = [view.original(i, i + 1) for i in range(len(shown))]
+    assert all(start < end for start, end in places)
+    plain = [text[a:b] for a, b in places if b - a == 1]
     assert set("".join(plain)) <= set(text)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leftoff.evaluation.label_runs import LabelRun, Measured
-from leftoff.evaluation.metrics import figure_named
+from leftoff.evaluation.metrics import FIGURES
 from leftoff.evaluation.report import from_json, span
 
 RUNS = Path(__file__).parent / "runs"
@@ -51,13 +51,13 @@ def table(run: LabelRun) -> str:
         "| figure | value | items |",
         "|---|---|---|",
         *(
-            f"| {figure_named(name).title} | {_cell(figure)} | {figure.items} |"
+            f"| {FIGURES[name].title} | {_cell(figure)} | {figure.items} |"
             for name, figure in found.items()
         ),
         "",
     ]
     shown = [name for name in _SHOWN if name in ours.figures]
-    lines.append("| system | " + " | ".join(figure_named(n).title for n in shown) + " |")
+    lines.append("| system | " + " | ".join(FIGURES[n].title for n in shown) + " |")
     lines.append("|---" * (len(shown) + 1) + "|")
     for result in run.results:
         cells = [_cell(result.figures.get(name)) for name in shown]

@@ -211,7 +211,7 @@ def _print_scores(
             again.append(metrics.score(session, predicted))
             session.labels = before
         for name in FIGURES:
-            figure = metrics.figure_named(name)
+            figure = metrics.FIGURES[name]
             print(
                 f"  sure >= {sure}  {name:22} {figure.of(scores) or 0:.3f} "
                 f"{bounds(bootstrap(scores, figure.of, resamples=500), 3)}  "

@@ -19,7 +19,6 @@ from leftoff.evaluation.metrics import (
     SessionScore,
     calibration_points,
     confusion,
-    figure_named,
     reliability,
     score,
 )
@@ -101,7 +100,7 @@ def measure(
     """Computes every figure of one system with its interval, and for a baseline the paired
     differences to `ours`, our own scores on the same sessions."""
     figures: dict[str, Measured] = {}
-    for figure in FIGURES:
+    for name, figure in FIGURES.items():
         value = figure.of(scores)
         items = figure.items(scores)
         # A system that does not perform a task is not said to be bad at it.
@@ -110,13 +109,12 @@ def measure(
         interval = bootstrap(scores, figure.of, resamples=resamples)
         low, high = bounds(interval, 6) or (None, None)
         sessions = sum(1 for s in scores if figure.items([s]))
-        figures[figure.name] = Measured(rounded(value, 6), low, high, sessions, items)
+        figures[name] = Measured(rounded(value, 6), low, high, sessions, items)
     if ours is None:
         return Result(system, figures, tuple(scores))
     differences: dict[str, Difference] = {}
     for name in PAIRED:
-        of = figure_named(name).of
-        found = paired(ours, scores, of, swaps=swaps, resamples=resamples)
+        found = paired(ours, scores, FIGURES[name].of, swaps=swaps, resamples=resamples)
         if found is not None and name in figures:
             differences[name] = found
     # The scores of a baseline can be recomputed; without them a run stays small.
@@ -144,8 +142,8 @@ def regressions(
     worse += [f"{file} was measured then and is not now" for file in missing]
     common = sorted(old.keys() & new.keys())
     pairs = [new[file] for file in common], [old[file] for file in common]
-    for figure in FIGURES:  # an older run may have others
-        then, here = theirs.figures.get(figure.name), ours.figures.get(figure.name)
+    for name, figure in FIGURES.items():  # an older run may have others
+        then, here = theirs.figures.get(name), ours.figures.get(name)
         if then is None or then.value is None:
             continue
         if here is None or here.value is None:
@@ -202,7 +200,7 @@ def figures_table(result: Result, *, trained: bool = False) -> Table:
         heads += ["ours minus it", "95 % interval", "p"]
     rows: list[list[str]] = []
     for name, found in result.figures.items():
-        title = figure_named(name).title
+        title = FIGURES[name].title
         mark = " *" if trained and title.startswith(_TRAINED_FIGURES) else ""
         row = [title + mark, cell(found.value), span(found.bounds)]
         row += [str(found.sessions), str(found.items)]

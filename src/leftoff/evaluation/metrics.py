@@ -2,9 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
+from leftoff.codec import JsonObject
 from leftoff.evaluation.labels import UNSURE
 from leftoff.evaluation.matching import (
     Counts,
@@ -16,6 +20,7 @@ from leftoff.evaluation.matching import (
 )
 from leftoff.evaluation.sessions import TO_DO, LabelledSession, Prediction, Predictions
 
+T = TypeVar("T")
 # Statements of a session that a person is shown at most.
 FIRST = 5
 # Bins of equal mass in the reliability table.
@@ -60,28 +65,15 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
 
 def score(session: LabelledSession, predicted: Predictions) -> SessionScore:
     """Scores the predictions for one session against its labels."""
-    found: dict[str, object] = {
-        "file": session.labels.file,
-        "repository": session.labels.repository,
-    }
-    if predicted.decisions is not None:
-        found |= _decisions(session, predicted.decisions)
-    if predicted.milestones is not None:
-        found |= _milestones(session, predicted.milestones)
-    if predicted.timeline is not None:
-        found |= _stages(session, predicted.timeline)
-    if predicted.cuts is not None:
-        cuts = predicted.cuts
-        right = sum(cuts.get(cut) == session.stage_at(cut) for cut in session.cuts)
-        found["cuts"] = Counts(right, 0, len(session.cuts) - right)
-    if predicted.directives is not None:
-        found |= _directives(session, predicted.directives)
-    if predicted.open_items is not None:
-        found |= _open_items(session, predicted.open_items)
-    return SessionScore(**found)  # type: ignore[arg-type]
+    found: JsonObject = {}
+    for task, scored in _SCORERS.items():
+        given = getattr(predicted, task)
+        if given is not None:
+            found |= scored(session, given)
+    return SessionScore(session.labels.file, session.labels.repository, **found)
 
 
-def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
+def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> JsonObject:
     every = session.labels.decisions
     unsure = [(n.line, n.quote) for n in session.labels.near_misses if n.reason == UNSURE]
     doubtful = match_statements([(d.line, d.quote) for d in every], unsure)
@@ -129,7 +121,7 @@ def _confusion(
     return dict(sorted(found.items()))
 
 
-def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
+def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> JsonObject:
     def keys(some: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
         return {(place, _LABELLED_AS.get(kind, kind)) for place, kind in some}
 
@@ -160,7 +152,7 @@ def _by_kind(found: set[tuple[int, str]], gold: set[tuple[int, str]]) -> dict[st
     }
 
 
-def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> dict[str, object]:
+def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> JsonObject:
     confusion: Counter[str] = Counter()
     place, current = 0, NO_LABEL
     changes = sorted(timeline, key=lambda change: change[0])
@@ -174,7 +166,12 @@ def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> di
     return {"stages": dict(sorted(confusion.items()))}
 
 
-def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
+def _cuts(session: LabelledSession, predicted: Mapping[int, str]) -> JsonObject:
+    right = sum(predicted.get(cut) == session.stage_at(cut) for cut in session.cuts)
+    return {"cuts": Counts(right, 0, len(session.cuts) - right)}
+
+
+def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> JsonObject:
     labels = session.labels.directives
     predictions = [
         c for c in predicted if c.place in session.user_places and c.kind not in _NOT_LABELLED
@@ -188,7 +185,7 @@ def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     }
 
 
-def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
+def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> JsonObject:
     labels = session.labels.open_items
     predictions = [c for c in predicted if c.place in session.texts]
     theirs = [(o.line, o.quote) for o in labels]
@@ -204,6 +201,17 @@ def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     }
 
 
+# By the task of `Predictions`.
+_SCORERS: dict[str, Callable[[LabelledSession, Any], JsonObject]] = {
+    "decisions": _decisions,
+    "milestones": _milestones,
+    "timeline": _stages,
+    "cuts": _cuts,
+    "directives": _directives,
+    "open_items": _open_items,
+}
+
+
 # -- figures ---------------------------------------------------------------------------------
 
 Scores = Sequence[SessionScore]
@@ -211,19 +219,23 @@ Scores = Sequence[SessionScore]
 Matrix = Mapping[tuple[str, str], int]
 
 
-class Figure(Struct, frozen=True):
-    """A measure computed from the scores of any set of sessions: `of` is None if there is
-    nothing to measure, `items` counts what it is measured on, `higher`: more is better."""
+class Figure(Struct, Generic[T], frozen=True):
+    """A measure computed from the scores of any set of sessions: from what is `gathered` of
+    them, the value that is `measured`, and on how many items; `higher`: more is better."""
 
-    name: str
     title: str
-    of: Callable[[Scores], float | None]
-    items: Callable[[Scores], int]
+    gathered: Callable[[Scores], T]
+    measured: Callable[[T], float | None]
+    counted: Callable[[T], int]
     higher: bool = True
 
+    def of(self, scores: Scores) -> float | None:
+        """The value; None if there is nothing to measure."""
+        return self.measured(self.gathered(scores))
 
-def _sum(scores: Scores, name: str) -> Counts:
-    return total(c for s in scores if (c := getattr(s, name)) is not None)
+    def items(self, scores: Scores) -> int:
+        """What it is measured on."""
+        return self.counted(self.gathered(scores))
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -307,85 +319,68 @@ def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
     return {key: count for key, count in table.items() if NO_LABEL not in key}
 
 
-def _one(name: str, title: str, counted: str, side: str = "f1") -> Figure:
-    def labelled(scores: Scores) -> int:
-        counts = _sum(scores, counted)
-        return counts.right + counts.missed
+def _one(title: str, counted: str, side: str = "f1") -> Figure[Counts]:
+    def gathered(scores: Scores) -> Counts:
+        return total(c for s in scores if (c := getattr(s, counted)) is not None)
 
-    return Figure(name, title, lambda scores: getattr(_sum(scores, counted), side), labelled)
+    return Figure(title, gathered, attrgetter(side), lambda c: c.right + c.missed)
 
 
-def _prf(name: str, title: str) -> list[Figure]:
+def _prf(name: str, title: str) -> dict[str, Figure[Counts]]:
     sides = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return [_one(f"{name}_{s}", f"{title}: {word}", name, s) for s, word in sides.items()]
+    return {f"{name}_{s}": _one(f"{title}: {word}", name, s) for s, word in sides.items()}
 
 
-def _firsts(count: int) -> Figure:
+def _firsts(count: int) -> Figure[list[bool]]:
     """Share of the first `count` statements of every session that is labelled."""
-
-    def shown(scores: Scores) -> list[bool]:
-        return [right for s in scores for right in s.first_statements[:count]]
-
     title = f"key decisions, statements: first {count} right"
-    return Figure(f"first_{count}", title, lambda s: _mean(shown(s)), lambda s: len(shown(s)))
-
-
-def _calibration(name: str, title: str, scored: str) -> Figure:
-    """Calibration error of the confidences that scores hold under a name."""
-
-    def points(scores: Scores) -> list[tuple[float, bool]]:
-        return calibration_points(scores, scored)
-
     return Figure(
-        name, title, lambda s: calibration_error(points(s)), lambda s: len(points(s)), False
+        title,
+        lambda scores: [x for s in scores for x in s.first_statements[:count]],
+        _mean,
+        len,
+    )
+
+
+def _calibration(title: str, name: str = "calibration") -> Figure[list[tuple[float, bool]]]:
+    """Calibration error of the confidences that scores hold under a name."""
+    return Figure(
+        title, lambda scores: calibration_points(scores, name), calibration_error, len, False
     )
 
 
 def _of_matrix(
-    name: str,
-    title: str,
-    of: Callable[[Matrix], float | None],
-    matrix: Callable[[Scores], Matrix],
-) -> Figure:
-    return Figure(name, title, lambda s: of(matrix(s)), lambda s: sum(matrix(s).values()))
+    title: str, of: Callable[[Matrix], float | None], matrix: Callable[[Scores], Matrix]
+) -> Figure[Matrix]:
+    return Figure(title, matrix, of, lambda table: sum(table.values()))
 
 
-def _stages_matrix(scores: Scores) -> Matrix:
-    return confusion(scores, "stages")
-
-
-# Every figure, in the order of the report.
-FIGURES: tuple[Figure, ...] = (
-    *_prf("statements", "key decisions, statements"),
-    *(_firsts(count) for count in (3, FIRST)),
-    *_prf("decisions", "key decisions"),
-    _one("joint_f1", "key decisions with type: F1", "joint"),
-    _of_matrix(
-        "types_macro_f1", "types of the decisions found: macro-F1", macro_f1, _paired_types
+_STAGES = partial(confusion, name="stages")
+# Every figure by name, in the order of the report.
+FIGURES: dict[str, Figure[Any]] = {
+    **_prf("statements", "key decisions, statements"),
+    "first_3": _firsts(3),
+    f"first_{FIRST}": _firsts(FIRST),
+    **_prf("decisions", "key decisions"),
+    "joint_f1": _one("key decisions with type: F1", "joint"),
+    "types_macro_f1": _of_matrix(
+        "types of the decisions found: macro-F1", macro_f1, _paired_types
     ),
-    _calibration("ece", "confidence: ECE", "calibration"),
-    _calibration("ece_statements", "confidence, statements: ECE", "calibration_statements"),
-    *_prf("milestones", "milestones with kind"),
-    *_prf("milestones_merged", "milestones, the three done kinds as one"),
-    _of_matrix("stage_accuracy", "stages: accuracy per agent turn", accuracy, _stages_matrix),
-    _of_matrix("stage_macro_f1", "stages: macro-F1", macro_f1, _stages_matrix),
-    _one("current_stage", "stages: current stage at random cuts", "cuts", "recall"),
-    *_prf("directives", "user directives"),
-    _one("directives_with_kind_f1", "user directives with kind: F1", "directives_with_kind"),
-    *_prf("open_items", "open items"),
-    *_prf("open_items_by_item", "open items by item, any mention"),
-)
+    "ece": _calibration("confidence: ECE"),
+    "ece_statements": _calibration("confidence, statements: ECE", "calibration_statements"),
+    **_prf("milestones", "milestones with kind"),
+    **_prf("milestones_merged", "milestones, the three done kinds as one"),
+    "stage_accuracy": _of_matrix("stages: accuracy per agent turn", accuracy, _STAGES),
+    "stage_macro_f1": _of_matrix("stages: macro-F1", macro_f1, _STAGES),
+    "current_stage": _one("stages: current stage at random cuts", "cuts", "recall"),
+    **_prf("directives", "user directives"),
+    "directives_with_kind_f1": _one("user directives with kind: F1", "directives_with_kind"),
+    **_prf("open_items", "open items"),
+    **_prf("open_items_by_item", "open items by item, any mention"),
+}
 
 # Figures for which a baseline is compared in a paired test.
 PAIRED = (
     "statements_f1 decisions_f1 joint_f1 milestones_f1 stage_accuracy directives_f1"
     " open_items_f1"
 ).split()
-
-
-_BY_NAME = {figure.name: figure for figure in FIGURES}
-
-
-def figure_named(name: str) -> Figure:
-    """The figure of that name; KeyError if there is none."""
-    return _BY_NAME[name]

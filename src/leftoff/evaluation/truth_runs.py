@@ -7,7 +7,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -125,14 +126,14 @@ class Counts:
 
     def figures(self) -> dict[str, Figure]:
         """Every measure by name, sorted."""
-        rows: dict[str, dict[str, list[int]]] = {}
-        for measure, name in sorted({key[:2] for key in self.counts}):
-            numbers = [self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN)]
-            rows.setdefault(measure, {})[name] = numbers
         found: dict[str, Figure] = {}
-        for measure, parts in rows.items():
-            several = {n: figure(*numbers) for n, numbers in parts.items()}
+        for measure, names in groupby(sorted({key[:2] for key in self.counts}), itemgetter(0)):
+            parts = {
+                name: [self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN)]
+                for _, name in names
+            }
             whole = figure(*map(sum, zip(*parts.values(), strict=True)))
+            several = {name: figure(*numbers) for name, numbers in parts.items()}
             found[measure] = replace(whole, by_format=several if len(parts) > 1 else {})
         return found
 
@@ -340,8 +341,6 @@ def _checks(counts: Counts, summary: ContextSummary, ran: Sequence[Ran]) -> None
 
 # -- git ---------------------------------------------------------------------------------------
 
-_KINDS = {"commit": "committed", "push": "pushed", "pull_request": "pr_opened"}
-
 
 def _git(
     counts: Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
@@ -361,7 +360,7 @@ def _git(
     }
     left: list[GitTruth] = list(truth)
     for event in summary.git:
-        if event.kind not in _KINDS or not event.shown:
+        if event.kind not in ("commit", "push", "pull_request") or not event.shown:
             continue
         kind, message, sha, subject = event.kind, event.ref.message, event.hash, event.text
         match = next((t for t in left if _same_event(t, kind, message, sha)), None)

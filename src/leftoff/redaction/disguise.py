@@ -1,5 +1,5 @@
 """Spellings that hide a secret from a pattern: escapes, percent codes, entities of HTML,
-invisible characters, look-alike letters. `reveal` undoes them, `positions` maps them back.
+invisible characters, look-alike letters. `reveal` undoes them, `revealed` a whole text.
 
 What a reader does not see at all (terminal codes, control characters) is removed by the views
 of `leftoff.text.sanitize`, which `clean` shares; here is what else stands for such a character:
@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from leftoff import lazy_re as re
-from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE
+from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE, View, without
 
 _LATIN: Final = dict(zip(LOOK_ALIKES, "ABEKMHOPCTXaeopcyxsijdhABEZHIKMNOPTYXoKs", strict=True))
 _UNSEEN = re.compile(f"[{INVISIBLE}]|{UNSAFE.pattern}")
@@ -136,18 +136,6 @@ def _visible(code: str) -> str:
     return _LATIN.get(letter, letter)
 
 
-def positions(text: str) -> tuple[list[int], list[int]]:
-    """The start and end in `text` of each character of the revealed text."""
-    starts: list[int] = []
-    ends: list[int] = []
-    at = 0
-    for match in DISGUISE.finditer(text):
-        starts.extend(range(at, match.start()))
-        ends.extend(range(at + 1, match.start() + 1))
-        if reveal(match):
-            starts.append(match.start())
-            ends.append(match.end())
-        at = match.end()
-    starts.extend(range(at, len(text)))
-    ends.extend(range(at + 1, len(text) + 1))
-    return starts, ends
+def revealed(text: str) -> View:
+    """The text as a reader sees it, with the place of every character."""
+    return without(text, [(*match.span(), reveal(match)) for match in DISGUISE.finditer(text)])

@@ -18,9 +18,9 @@ the same patterns, and a third time without the characters alone; a hit is mappe
 covers all that stood in between. No secret can come into being by cleaning redacted text.
 
 *Disguise.* A block with escapes of letters or unseen characters, percent codes, entities or
-look-alike letters is scanned again in the spelling that a reader would see; `positions` maps
-the hits back. Base64 and hexadecimal that decode to text are scanned as texts of their own.
-A word whose parts stand in several strings or on wrapped lines is put together
+look-alike letters is scanned again in the spelling that a reader would see (`revealed`), and
+the hits are mapped back. Base64 and hexadecimal that decode to text are scanned as texts of
+their own. A word whose parts stand in several strings or on wrapped lines is put together
 (`_joined_hits`). JSON inside a string is scanned as text at every depth of escaping, so its
 layout survives.
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
+from leftoff.redaction.disguise import DISGUISE, disguised, reveal, revealed
 from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import (
@@ -348,14 +348,11 @@ def _hits_as_spelt(
         return
     keys = any(rule.matcher == "private_key" for rule in fired)
     given = text[start : max(reach, start + MAX_KEY) if keys else reach]
-    shown = DISGUISE.sub(reveal, given)
-    seen = _hits_of(fired, shown, 0, len(shown), gate, depth)
+    view = revealed(given)
+    seen = _hits_of(fired, view.text, 0, len(view.text), gate, depth)
     if keys:
-        seen.extend(_private_keys(shown))
-    if seen:
-        starts, ends = positions(given)
-        for hit in seen:
-            yield hit._replace(start=start + starts[hit.start], end=start + ends[hit.end - 1])
+        seen.extend(_private_keys(view.text))
+    yield from (_placed(hit, view, start) for hit in seen)
 
 
 _KEYS: Final = Hit(0, 0, 0, "", "")

@@ -95,12 +95,14 @@ class View(NamedTuple):
     """Offsets in `text` at which a stretch begins that stands together in the original."""
     shifts: list[int]
     """How much is added to an offset in such a stretch, for its offset in the original."""
+    ends: dict[int, int]
+    """Offsets of characters that were put in place of a span, and its end in the original."""
     inner: "View | None" = None
     """The view of the original that this is a view of; None: it is one of the original."""
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The span in the original of a span of `text` that is not empty."""
-        start, end = self._at(start), self._at(end - 1) + 1
+        start, end = self._at(start), self.ends.get(end - 1) or self._at(end - 1) + 1
         return (start, end) if self.inner is None else self.inner.original(start, end)
 
     def _at(self, offset: int) -> int:
@@ -110,16 +112,18 @@ class View(NamedTuple):
 def without(text: str, spans: list[tuple[int, int, str]]) -> View:
     """Gives the text with each span (start, end, new text; in order, disjoint) replaced."""
     parts: list[str] = []
-    starts, shifts = [0], [0]
+    starts, shifts, ends = [0], [0], {}
     at = size = 0
     for start, end, new in spans:
         parts += (text[at:start], new)
         size += start - at + len(new)
         at = end
+        if new:
+            ends[size - 1] = end
         starts.append(size)
         shifts.append(end - size)
     parts.append(text[at:])
-    return View("".join(parts), starts, shifts)
+    return View("".join(parts), starts, shifts, ends)
 
 
 # It begins with a class, by which `re` finds the next place fast. Escape sequences within a
