@@ -217,17 +217,8 @@ def git_diff(root: str | os.PathLike[str]) -> str | None:
     off: dict[str, str] = {}
     for name in filters:
         off |= {f"{name}.clean": "", f"{name}.process": "", f"{name}.required": "false"}
-    asked = [
-        "diff",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--ignore-submodules=all",
-        "--relative",
-        "HEAD",
-        "--",
-        ".",
-    ]
+    how = "--no-ext-diff --no-textconv --no-color --ignore-submodules=all --relative"
+    asked = ["diff", *how.split(), "HEAD", "--", "."]
     data = _git(place, asked, MAX_DIFF, DIFF_TIMEOUT, off)
     if data is None:
         return None

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from leftoff._version import __version__
 from leftoff.errors import UsageError
 from leftoff.evaluation import systems
 from leftoff.evaluation.intervals import RESAMPLES, SWAPS, Difference, bootstrap, paired
@@ -24,6 +25,7 @@ from leftoff.evaluation.metrics import (
 )
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
 from leftoff.evaluation.sessions import LabelledSession, Predictions
+from leftoff.extraction.rule_sets import rules_digest
 
 
 class Measured(Struct, frozen=True):
@@ -292,12 +294,10 @@ def evaluate_labels(
     if not sessions:
         raise UsageError("no labelled recording could be read: " + "; ".join(left_out[:3]))
     predictions: list[Predictions] = []
-    rules = version = ""
     for session in sessions:
         if progress is not None:
             progress(session.labels.file)
-        predicted, version, rules = systems.leftoff(session, cuts=predict is None)
-        predictions.append(predicted if predict is None else predict(session))
+        predictions.append((predict or systems.leftoff)(session))
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
     trained = _trained(sessions) if predict is None else frozenset[str]()
@@ -313,8 +313,8 @@ def evaluate_labels(
         problems += session.problems
     paths = dict(sorted((s.labels.file, s.path) for s in sessions))
     report = LabelRun(
-        leftoff=version,
-        rules=rules,
+        leftoff=__version__,
+        rules=rules_digest(),
         labels=digest(s.labels for s in sessions),
         recordings=fingerprint(*paths.values(), names=paths),
         left_out=tuple(left_out),

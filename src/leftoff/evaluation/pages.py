@@ -5,8 +5,6 @@ The page quotes recordings. It is redacted, written only on request, and must no
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-
 from leftoff.evaluation.label_runs import LabelRun
 from leftoff.evaluation.matching import match_statements
 from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
@@ -25,42 +23,31 @@ def page(
     """Renders the page; `sessions` and `predictions` are those that our figures were computed
     from, in the same order."""
     gate = Redactor()
-    found: dict[str, list[Mistake]] = {}
+    found: dict[str, list[tuple[LabelledSession, Prediction]]] = {}
     for session, predicted in zip(sessions, predictions, strict=True):
-        for title, statement in _mistakes(session, predicted):
-            found.setdefault(title, []).append(_mistake(session, statement))
+        for title, one in _mistakes(session, predicted):
+            found.setdefault(title, []).append((session, one))
     for several in found.values():
-        several.sort(key=lambda m: (-m.weight, m.file, m.place, m.words))
+        several.sort(key=lambda m: (-m[1].confidence, m[0].labels.file, m[1].place, m[1].text))
     body = render_template(
         "labels.html",
         made=[word for word in (report.date, report.machine) if word],
         # What was left out names files, as recorded.
         blocks=[gate.shown(b) if isinstance(b, str) else b for b in report.blocks()],
         mistakes=[
-            (title, [(m, _marked(m, gate)) for m in several[:MAX_MISTAKES]])
+            (title, [(*one, _marked(*one, gate)) for one in several[:MAX_MISTAKES]])
             for title, several in sorted(found.items())
         ],
     )
     return html_document("Accuracy against labels", body)
 
 
-class Mistake(Struct, frozen=True):
-    """A miss or a false alarm; `weight`: importance of a missed label, or confidence of a false
-    alarm; `words`: the labelled quote, or the predicted text."""
-
-    file: str
-    place: int
-    weight: float
-    kind: str
-    words: str
-    context: str
-
-
 def _mistakes(
     session: LabelledSession, predicted: Predictions
 ) -> Iterator[tuple[str, Prediction]]:
     """The misses and false alarms of a session by message, and decisions of another type, each
-    with the title of its list."""
+    with the title of its list. `confidence` is the importance of a missed label; `text` the
+    labelled quote, or the predicted text."""
     for name, labelled, said, places in _sides(session, predicted):
         if said is None:
             continue
@@ -107,17 +94,12 @@ def _sides(
     yield "Open items", left, predicted.open_items, set(session.texts)
 
 
-def _mistake(session: LabelledSession, one: Prediction) -> Mistake:
+def _marked(session: LabelledSession, one: Prediction, gate: Redactor) -> tuple[str, str, str]:
+    """The redacted context before the words, the words, and the context after them."""
     text = session.texts.get(one.place, "")
     start = max(text.find(one.text), 0)
     before = max(0, start - CONTEXT_CHARACTERS)
     after = min(len(text), start + len(one.text) + CONTEXT_CHARACTERS)
     context = f"{'… ' if before else ''}{text[before:after]}{' …' if after < len(text) else ''}"
-    file = session.labels.file
-    return Mistake(file, one.place, one.confidence, one.kind, one.text, context)
-
-
-def _marked(mistake: Mistake, gate: Redactor) -> tuple[str, str, str]:
-    """The redacted context before the words, the words, and the context after them."""
-    context, words = gate.shown(mistake.context), gate.shown(mistake.words)
+    context, words = gate.shown(context), gate.shown(one.text)
     return context.partition(words) if words else (context, "", "")

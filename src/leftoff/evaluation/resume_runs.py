@@ -26,6 +26,7 @@ from leftoff.evaluation.recordings import recording_paths
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
 from leftoff.evaluation.resume_forms import BOTH, RECORDED, Form, made
 from leftoff.evaluation.resume_truth import truth
+from leftoff.extraction.rule_sets import rules_digest
 from leftoff.live.compactions import Cut, cuts
 from leftoff.summary import ContextSummary, Source
 
@@ -164,7 +165,6 @@ def evaluate_resume(
         by_file.setdefault(label.file.removesuffix(".gz"), label)
     scores: dict[str, ScoredCut] = {}
     left_out: list[str] = []
-    rules = ""
     for path in recording_paths(paths):
         name = Path(path).name
         try:
@@ -179,7 +179,6 @@ def evaluate_resume(
                     left_out.append(f"{name}, {cut.name}: recorded in another file, too")
                     continue
                 summary = summary_of(cut, path)
-                rules = summary.rules
                 known = by_file.get(name.removesuffix(".gz"))
                 true, labelled = truth(cut), labelled_before(known, cut)
                 source = GroundingSource(cut.data)
@@ -206,7 +205,7 @@ def evaluate_resume(
     prefixes = sorted(f"{c.session} {c.cut} {c.digest}\n" for c in found)
     return ResumeRun(
         leftoff=__version__,
-        rules=rules,
+        rules=rules_digest(),
         labels=digest(labels) if labels else "",
         recordings=blake2b("".join(prefixes).encode(), digest_size=8).hexdigest(),
         tuned=tuple(sorted(tuned)),

@@ -39,20 +39,18 @@ def sessions(
     return found, left_out
 
 
-def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions, str, str]:
-    """The predictions of our summary for a session, our version and the digest of our rules;
-    with `cuts`, the current stage in summaries of the session up to each cut, too."""
-    places = {m.index: place_of(m) for m in session.messages}
-    stages = current_stages(session) if cuts else None
+def leftoff(session: LabelledSession) -> Predictions:
+    """The predictions of our summary for a session, and the current stage in summaries of the
+    session up to each cut."""
     reading = Pass(session.path)
     with open_lines(session.path) as lines:
         reading.feed_lines(islice(lines, session.lines))
     reading.close()
     summaries = [reading.conclude(session=number) for number in range(len(reading.sessions))]
-    version, rules = summaries[0].leftoff, summaries[0].rules
-    if len(summaries) == 1:
-        return from_summary(summaries[0], places, stages), version, rules
-    return _of_all_sessions(summaries), version, rules
+    if len(summaries) > 1:
+        return _of_all_sessions(summaries)
+    places = {m.index: place_of(m) for m in session.messages}
+    return from_summary(summaries[0], places, current_stages(session))
 
 
 def judged_by(reading: SecondReading) -> Callable[[LabelledSession], Predictions]:

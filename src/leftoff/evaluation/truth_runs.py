@@ -21,6 +21,7 @@ from leftoff.evaluation import truth_commands
 from leftoff.evaluation.recordings import opened, passes_at, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
+from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats import native
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.summary import ContextSummary
@@ -145,7 +146,6 @@ def evaluate_truth(
     are cut. `UsageError` where there is no recording that can be read."""
     counts = Counts()
     left_out: list[str] = []
-    rules = ""
     read = sessions = 0
     for path, (reading, said) in readings(paths, opened, left_out, progress):
         counts.name = Path(path).name
@@ -156,15 +156,13 @@ def evaluate_truth(
                 left_out.append(f"{counts.name}: its sessions cannot be distinguished")
                 break
             sessions += 1
-            summary = reading.conclude((), number)
-            rules = summary.rules
-            _whole(counts, summary, messages)
+            _whole(counts, reading.conclude((), number), messages)
         _cuts(counts, path, said, seed)
     if not counts.counts:
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
     return TruthRun(
         leftoff=__version__,
-        rules=rules,
+        rules=rules_digest(),
         recordings=read,
         sessions=sessions,
         figures=counts.figures(),

@@ -59,7 +59,7 @@ from leftoff.model import Ref
 from leftoff.redaction.disguise import disguised
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import RULES, compiled, encode, gate_of, is_secret_path
-from leftoff.redaction.scanner import BLOCK, PLACEHOLDER, Hit, disjoint, find, gate_for
+from leftoff.redaction.scanner import BLOCK, PLACEHOLDER, Hit, disjoint, find, gate_for, placed
 from leftoff.registry import Registry
 from leftoff.text.sanitize import clean, cleaned_view, has_unsafe
 
@@ -288,19 +288,17 @@ class Redactor:
         for i, text in enumerate(texts):
             if len(text) < 16:
                 continue
-            more = [
-                self._seen[run.group()]._replace(start=run.start(), end=run.end())
-                for run in _TOKEN_RUN.finditer(text)
-                if run.group() in self._seen
-            ]
+            more = list(self._repeats(text))
             if has_unsafe(text):
                 view = cleaned_view(text)
-                for run in _TOKEN_RUN.finditer(view.text):
-                    if run.group() in self._seen:
-                        start, end = view.original(run.start(), run.end())
-                        more.append(self._seen[run.group()]._replace(start=start, end=end))
+                more += [placed(hit, view, 0) for hit in self._repeats(view.text)]
             if more:
                 found[i] = disjoint(text, found.get(i, []) + more)
+
+    def _repeats(self, text: str) -> Iterator[Hit]:
+        for run in _TOKEN_RUN.finditer(text):
+            if run[0] in self._seen:
+                yield self._seen[run[0]]._replace(start=run.start(), end=run.end())
 
     def _substitute(self, text: str, hits: list[Hit]) -> str:
         parts: list[str] = []

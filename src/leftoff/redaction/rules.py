@@ -1,6 +1,6 @@
 """The rules of redaction, from `rules.toml`, and the places where each may match."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
@@ -91,27 +91,18 @@ def encode(text: str) -> bytes:
     return text.encode("ascii", "replace")
 
 
-_MAX_MEM: Final = 128 << 20
-
-
-def _gate_options() -> re2.Options:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    options.max_mem = _MAX_MEM
-    return options
+# Bytes that the states of an automaton may take.
+MAX_MEM: Final = 128 << 20
 
 
 @cache
 def gate_of(rule: Rule) -> Any:
     """The gate of one rule, for the places where it fires."""
-    return re2.compile(rule.gate.encode(), _gate_options())
-
-
-def fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[Rule]]:
-    """The gates of the rules in one automaton, which gives the indices of those that fire."""
-    gates = (rule.gate for rule in rules)
-    return re.automaton(gates, latin1=True, max_mem=_MAX_MEM), rules
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = MAX_MEM
+    return re2.compile(rule.gate.encode(), options)
 
 
 # Characters of the longest name with which `<PW>` and `<TK>` match (`secret_key_base`, or two

@@ -18,12 +18,12 @@ from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import (
     HEAD_REACH,
+    MAX_MEM,
     REACH,
     RULES,
     Rule,
     compiled,
     encode,
-    fused,
     gate_of,
     head_of,
     places,
@@ -60,7 +60,10 @@ class Gate:
         for rule in (*rules, JOINED):
             encoded, folded = rule.kind == "encoded", rule.gate.startswith("(?i)")
             sorts[2 if encoded else int(folded)].append(rule)
-        self._sets = [fused(sort) for sort in sorts]
+        self._sets = [
+            (re.automaton((r.gate for r in sort), latin1=True, max_mem=MAX_MEM), sort)
+            for sort in sorts
+        ]
 
     def firing_rules(self, text: bytes) -> list[Rule]:
         """The rules of which this text may hold a match, in the order of the file."""
@@ -183,11 +186,9 @@ def _joined_hits(text: str, start: int, end: int, raw: bytes, gate: Gate) -> Ite
         ]
         for rule in rules:
             for hit in _matches_of(rule, view.text, 0, len(view.text), raw_view):
-                placed = _placed(hit, view, first)
-                if placed.end - placed.start > hit.end - hit.start:
-                    if not named:
-                        placed = placed._replace(end=_end_of_secret(text, placed, rule))
-                    yield placed
+                own = placed(hit, view, first)
+                if own.end - own.start > hit.end - hit.start:
+                    yield own if named else own._replace(end=_end_of_secret(text, own, rule))
 
 
 def _end_of_secret(text: str, hit: Hit, rule: Rule) -> int:
@@ -352,7 +353,7 @@ def _hits_as_spelt(
     seen = _hits_of(fired, view.text, 0, len(view.text), gate, depth)
     if keys:
         seen.extend(_private_keys(view.text))
-    yield from (_placed(hit, view, start) for hit in seen)
+    yield from (placed(hit, view, start) for hit in seen)
 
 
 _KEYS: Final = Hit(0, 0, 0, "", "")
@@ -385,7 +386,7 @@ def find(text: str, gate: Gate, depth: int = 0) -> list[Hit]:
     """Disjoint hits, in order."""
     if "\r" in text and "\r\n" in text:  # judged with the line ends that are shown
         view = without(text, [(m.start(), m.end(), "\n") for m in _CRLF.finditer(text)])
-        return disjoint(text, [_placed(hit, view, 0) for hit in _found(view.text, gate, depth)])
+        return disjoint(text, [placed(hit, view, 0) for hit in _found(view.text, gate, depth)])
     return _found(text, gate, depth)
 
 
@@ -423,12 +424,12 @@ def _hits_as_shown(text: str, gate: Gate, depth: int) -> Iterator[Hit]:
                         if hit is _KEYS:
                             keys = True
                         else:
-                            yield _placed(hit, view, first + window)
+                            yield placed(hit, view, first + window)
         first = end
     if keys:
         whole = cleaned_view(text)
         for hit in _private_keys(whole.text):
-            yield _placed(hit, whole, 0)
+            yield placed(hit, whole, 0)
 
 
 def _around_unsafe(text: str) -> Iterator[tuple[int, int]]:
@@ -454,7 +455,8 @@ def _around_unsafe(text: str) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-def _placed(hit: Hit, view: View, offset: int) -> Hit:
+def placed(hit: Hit, view: View, offset: int) -> Hit:
+    """A hit in a view as one in its original, which begins at `offset`."""
     start, end = view.original(hit.start, hit.end)
     return hit._replace(start=start + offset, end=end + offset)
 

@@ -12,13 +12,7 @@ from leftoff.text.file_names import why_not_plain
 # temporary file need the rest.
 MAX_ID: Final = 200
 
-JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = (
-    ".json",
-    ".json.gz",
-    ".json.bak",
-    ".json.damaged",
-    ".md",
-)
+JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = ".json .json.gz .json.bak .json.damaged .md".split()
 
 
 class KindLocation(Struct, frozen=True):

@@ -107,8 +107,7 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
             line_end = size
         if what == "blank":
             if start >= 0:
-                _close(text, blocks, start, position, kind)
-                start = -1
+                start = _close(text, blocks, start, position, kind)
             after_blank, table = True, False
             position = line_end + 1
             continue
@@ -120,14 +119,12 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
             inner = match_line(text, match.end())
             if inner is not None and inner.lastgroup == "fence":
                 if start >= 0:
-                    _close(text, blocks, start, position, kind)
-                    start = -1
+                    start = _close(text, blocks, start, position, kind)
                 list_indent = match.end() - position
                 position, match, what = match.end(), inner, "fence"
         if what == "fence":
             if start >= 0:
-                _close(text, blocks, start, position, kind)
-                start = -1
+                start = _close(text, blocks, start, position, kind)
             end, closed = _fence_end(text, match.group("fence"), line_end)
             blocks.append((position, end, FENCE))
             open_fence = not closed
@@ -163,8 +160,7 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
                     blocks.append((head, position, TABLE))
                     start = -1
             if start >= 0:
-                _close(text, blocks, start, position, kind)
-                start = -1
+                start = _close(text, blocks, start, position, kind)
             if what == "item":
                 start, kind = match.end(), ITEM
                 list_indent = columns + match.end() - first
@@ -184,15 +180,13 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
                 if closed_at < 0:
                     comments = False
                 else:
-                    _close(text, blocks, start, opened, kind)
+                    start = _close(text, blocks, start, opened, kind)
                     blocks.append((opened, closed_at + 3, COMMENT))
-                    start = -1
                     position = closed_at + 3
                     continue
         position = line_end + 1
         if start >= 0 and kind == HEADING:
-            _close(text, blocks, start, line_end, kind)
-            start = -1
+            start = _close(text, blocks, start, line_end, kind)
     if start >= 0:
         _close(text, blocks, start, size, kind)
     return tuple(blocks), open_fence
@@ -209,10 +203,12 @@ def _trim(text: str, start: int, end: int) -> Span:
     return start, end
 
 
-def _close(text: str, blocks: list[Block], start: int, end: int, kind: int) -> None:
+def _close(text: str, blocks: list[Block], start: int, end: int, kind: int) -> int:
+    """Adds a block, unless it is blank; gives -1, since none is open then."""
     start, end = _trim(text, start, end)
     if start < end:
         blocks.append((start, end, kind))
+    return -1
 
 
 # ----------------------------------------------------------------------------------------------
