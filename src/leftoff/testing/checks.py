@@ -17,7 +17,7 @@ import msgspec
 
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import from_json, to_json
-from leftoff.api import create_context_summary
+from leftoff.api import MessageCollector, create_context_summary
 from leftoff.errors import FormatError, LeftoffError
 from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.extractor import Extractor, extractors
@@ -85,8 +85,7 @@ def check_format(format: Format, example: bytes) -> None:
         known = detect(Sample(example, complete=True))
         taken = known.name if known else "no format"
         assert known is format, f"the example is recognised as {taken}: make detect() surer"
-        whole = _read_example(name, example)
-        messages = whole.messages
+        whole, messages = _messages(name, example)
         assert messages, "the example must hold a message"
         _check_positions(messages)
         lines = whole.lines
@@ -94,8 +93,8 @@ def check_format(format: Format, example: bytes) -> None:
         assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
         # The author's own example must not hold what the format does not know.
         assert not lines.unknown, f"the example has {lines.unknown} records of unknown kinds"
-        again = _read_example(name, example)
-        assert again.messages == messages, "reading twice must give the same messages"
+        _, again = _messages(name, example)
+        assert again == messages, "reading twice must give the same messages"
         # One document is read at its end, so there is no state between lines.
         if format.shape != "document":
             _check_resume(example, 20, name, (), lambda reading: to_json(reading.conclude()))
@@ -106,18 +105,15 @@ def check_format(format: Format, example: bytes) -> None:
                 continue  # a documented refusal is a valid answer
 
 
-class _RecordingPass(Pass):
-    def __init__(self, format: str | None, extra: Sequence[str] = ()) -> None:
-        super().__init__(WHERE, format, extra)
-        self.messages: list[Message] = []
-
-    def _message(self, m: Message) -> None:
-        self.messages.append(m)
-        super()._message(m)
+def _messages(name: str, data: bytes) -> tuple[Pass, list[Message]]:
+    reading = MessageCollector(WHERE, name)
+    reading.feed(data)
+    reading.close()
+    return reading, reading.take()
 
 
-def _read_example(name: str | None, data: bytes, extra: Sequence[str] = ()) -> _RecordingPass:
-    reading = _RecordingPass(name, extra)
+def _read_example(name: str | None, data: bytes, extra: Sequence[str] = ()) -> Pass:
+    reading = Pass(WHERE, name, extra)
     reading.feed(data)
     reading.close()
     return reading
