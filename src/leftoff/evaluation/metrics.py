@@ -313,12 +313,6 @@ def macro_f1(table: Matrix) -> float | None:
     return _mean([2 * table.get((name, name), 0) / occurring[name] for name in names])
 
 
-def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
-    """Confusion matrix of the decisions that were found, without misses and false alarms."""
-    table = confusion(scores, "types")
-    return {key: count for key, count in table.items() if NO_LABEL not in key}
-
-
 def _one(title: str, counted: str, side: str = "f1") -> Figure[Counts]:
     def gathered(scores: Scores) -> Counts:
         return total(c for s in scores if (c := getattr(s, counted)) is not None)
@@ -364,7 +358,9 @@ FIGURES: dict[str, Figure[Any]] = {
     **_prf("decisions", "key decisions"),
     "joint_f1": _one("key decisions with type: F1", "joint"),
     "types_macro_f1": _of_matrix(
-        "types of the decisions found: macro-F1", macro_f1, _paired_types
+        "types of the decisions found: macro-F1",
+        macro_f1,  # without misses and false alarms
+        lambda s: {k: n for k, n in confusion(s, "types").items() if NO_LABEL not in k},
     ),
     "ece": _calibration("confidence: ECE"),
     "ece_statements": _calibration("confidence, statements: ECE", "calibration_statements"),

@@ -150,12 +150,6 @@ def _parted(data: bytes, end: int, name: str | None, extra: Sequence[str] = ()) 
     return second
 
 
-def _line_ends(example: bytes, most: int) -> list[int]:
-    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
-    # Every line of a long example would take minutes.
-    return ends[:: max(1, len(ends) // most)]
-
-
 def _check_resume(
     example: bytes,
     most: int,
@@ -165,7 +159,9 @@ def _check_resume(
 ) -> None:
     """Checks that what is seen of a pass is the same where it is put aside at a line's end."""
     whole = seen(_read_example(name, example, extra))
-    for end in _line_ends(example, most):
+    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
+    # Every line of a long example would take minutes.
+    for end in ends[:: max(1, len(ends) // most)]:
         assert seen(_parted(example, end, name, extra)) == whole, (
             f"put aside after byte {end} and taken up again, it reads otherwise: all state "
             "must stand in the fields"

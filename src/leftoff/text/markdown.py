@@ -48,10 +48,6 @@ _SEAM = re.compile(r"[\"'`][ \t]*\r?\n[ \t]*\+[ \t]+[\"'`]")
 FENCE_LINE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+\r?$", re.MULTILINE)
 
 
-def _columns(indent: str) -> int:
-    return len(indent.expandtabs(4)) if "\t" in indent else len(indent)
-
-
 def _fence_end(text: str, fence: str, position: int) -> tuple[int, bool]:
     """Gives where the fence that opened before ``position`` ends, and whether it was closed."""
     for match in FENCE_LINE.finditer(text, position):
@@ -131,7 +127,7 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
             position = find("\n", end) + 1 or size
             after_blank, table = False, False
             continue
-        columns = _columns(text[position:first])
+        columns = len(text[position:first].expandtabs(4))
         if (
             columns >= 4
             and start < 0

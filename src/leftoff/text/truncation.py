@@ -104,8 +104,9 @@ def whole(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     at = limit
-    while at > 0 and _APART.match(text, at - 1) is None and _APART.match(text, at) is None:
-        at -= 1
+    if _APART.match(text, at) is None:
+        while at > 0 and _APART.match(text, at - 1) is None:
+            at -= 1
     return text[: _grapheme_floor(text, at)].rstrip()
 
 
