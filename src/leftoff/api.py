@@ -238,31 +238,29 @@ def create_context_summary(messages: Iterable[object]) -> ContextSummary:
         )
 
     given = list(messages)
-    ours = [m for m in given if isinstance(m, Message)]
-    others = [m for m in given if not isinstance(m, Message)]
-    odd: object = None
-    # Where both kinds stand in the list, it is not known which it was meant to be of.
-    tries: list[bytes] = []
     if not given:
         return Pass("<messages>").conclude()
-    if not others:
-        tries = [native.write(ours)]
-    elif not ours:
+    ours = [m for m in given if isinstance(m, Message)]
+    others = [m for m in given if not isinstance(m, Message)]
+    where, odd = "the first", others[0] if others else given[0]
+    # Where both kinds stand in the list, it is not known which it was meant to be of.
+    tries = [] if others else [native.write(ours)]
+    if not ours:
         made = [plain_message(m) for m in others]
-        odd = next((m for m in made if not isinstance(m, (dict, list, NoneType))), None)
-        plain = codec.to_valid_json(made)
-        lines = b"".join([codec.dumps(m) for m in plain if isinstance(m, dict)])
-        # Recorded lines are no list of messages for any format: they are read as the file.
-        tries = [codec.dumps(plain), lines] if odd is None else []
+        strange = [m for m in made if not isinstance(m, (dict, list, NoneType))]
+        if strange:
+            where, odd = "one", strange[0]
+        else:
+            plain = codec.to_valid_json(made)
+            lines = b"".join([codec.dumps(m) for m in plain if isinstance(m, dict)])
+            # Recorded lines are no list of messages for any format: they are read as the file.
+            tries = [codec.dumps(plain), lines]
     for data in tries:
         reading = Pass("<messages>")
         with suppress(FormatError):
             reading.feed(data)
             reading.close()
             return reading.conclude()
-    where = "one" if odd is not None else "the first"
-    if odd is None:
-        odd = others[0] if others else given[0]
     beside = " beside leftoff.Message values" if ours else ""
     raise FormatError(
         f"<messages>: no message can be made of a list of {len(given)}{beside} of which "

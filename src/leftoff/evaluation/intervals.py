@@ -44,15 +44,10 @@ def bootstrap(
     if value is None or len(sessions) < 2 or resamples < 2:
         return None
     rng = random.Random(SEED)  # noqa: S311 - must be repeatable
-    count = len(sessions)
-    drawn: list[float] = []
-    for _ in range(resamples):
-        found = figure([sessions[i] for i in rng.choices(range(count), k=count)])
-        if found is not None:
-            drawn.append(found)
+    samples = (figure(rng.choices(sessions, k=len(sessions))) for _ in range(resamples))
+    drawn = sorted(found for found in samples if found is not None)
     if not drawn:
         return None
-    drawn.sort()
     low, high = _corrected(sessions, figure, value, drawn)
     return Interval(quantile(drawn, low), quantile(drawn, high))
 
@@ -106,27 +101,23 @@ def paired(
 
     The p-value is the share of random exchanges of the two systems' results, session by
     session, whose difference is at least as large. None if either figure has no value."""
-    if len(ours) != len(theirs):
-        raise ValueError("a paired test needs the same sessions on both sides")
 
-    def difference(a: Sequence[S], b: Sequence[S]) -> float | None:
-        x, y = figure(a), figure(b)
+    def difference(pairs: Sequence[tuple[S, S]]) -> float | None:
+        x, y = figure([o for o, _ in pairs]), figure([t for _, t in pairs])
         return None if x is None or y is None else x - y
 
-    value = difference(ours, theirs)
+    both = list(zip(ours, theirs, strict=True))
+    value = difference(both)
     if value is None:
         return None
     rng = random.Random(SEED)  # noqa: S311 - must be repeatable
-    both = list(zip(ours, theirs, strict=True))
     as_extreme = 0
     for _ in range(swaps):
         bits = rng.getrandbits(len(both) or 1)
-        exchanged = [(t, o) if bits >> i & 1 else (o, t) for i, (o, t) in enumerate(both)]
-        swapped = difference([a for a, _ in exchanged], [b for _, b in exchanged])
+        swapped = difference(
+            [(t, o) if bits >> i & 1 else (o, t) for i, (o, t) in enumerate(both)]
+        )
         as_extreme += swapped is not None and abs(swapped) >= abs(value) - 1e-12
 
-    def over_pairs(drawn: Sequence[tuple[S, S]]) -> float | None:
-        return difference([o for o, _ in drawn], [t for _, t in drawn])
-
-    interval = bootstrap(both, over_pairs, resamples=resamples)
+    interval = bootstrap(both, difference, resamples=resamples)
     return Difference(value, interval, (as_extreme + 1) / (swaps + 1))

@@ -20,9 +20,6 @@ class Counts(Struct, frozen=True):
     wrong: int = 0
     missed: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return total((self, other))
-
     @property
     def precision(self) -> float | None:
         """Share of the predictions that is right; None without predictions."""
