@@ -121,13 +121,10 @@ _PYTHON: Final = f"{sys.version} {MAGIC_NUMBER.hex()} {sys.byteorder} {_VERSION}
 _new: dict[str, _Code] = {}
 
 
-def _read() -> bytes:
-    with suppress(OSError), open(STORED, "rb") as file:  # noqa: PTH123
-        return file.read()
-    return b""
-
-
-_file: Final = _read()  # read at import, since what uses a pattern may open no file
+_file = b""
+# Read at import, since what uses a pattern may open no file.
+with suppress(OSError), open(STORED, "rb") as file:  # noqa: PTH123
+    _file = file.read()
 
 
 def _decoded(data: bytes) -> dict[str, _Code]:

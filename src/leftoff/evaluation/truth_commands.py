@@ -59,12 +59,11 @@ def commands(messages: Sequence[Message], format: str) -> Iterator[Ran]:
             command = _command(part)
             found = segments(command)
             later = (one for one in results.get(part.id, ()) if one[0] >= message.index)
-            place, result = next(later, (-1, None))
-            code = result.exit_code if result is not None else None
-            status = result.status if result is not None else "unknown"
+            place, result = next(later, (-1, ToolResult("")))
+            code, status = result.exit_code, result.status
             if code is None and format == "claude_code":
                 code = {"ok": 0, "error": 1}.get(status)
-            text = None if result is None else _RE["ansi"].sub("", result.text)
+            text = None if place < 0 else _RE["ansi"].sub("", result.text)
             ended = status in ("ok", "error", "unknown") and not command.rstrip().endswith("&")
             ended = ended and not _RE["stopped"].search((text or "")[:400])
             yield Ran(message.index, number, command, found, code, text, place, ended)
