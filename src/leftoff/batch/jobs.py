@@ -224,23 +224,17 @@ def plan_jobs(files: Sequence[InputFile], heads: Mapping[str, FileHeader]) -> li
 
 
 def _grouped(paths: Sequence[str], heads: Mapping[str, FileHeader]) -> list[list[str]]:
-    leader: dict[str, str] = {}
-
-    def lead(path: str) -> str:
-        while leader.get(path, path) != path:
-            path = leader[path]
-        return path
-
+    """The paths whose headers have a key in common, directly or through others."""
+    groups = {path: [path] for path in paths}
     first: dict[int, str] = {}
     for path in paths:
-        head = heads.get(path)
-        for key in head.keys if head else ():
-            one, other = lead(first.setdefault(key, path)), lead(path)
-            leader[max(one, other)] = min(one, other)
-    groups: dict[str, list[str]] = {}
-    for path in paths:
-        groups.setdefault(lead(path), []).append(path)
-    return list(groups.values())
+        for key in heads[path].keys if path in heads else ():
+            one, other = groups[first.setdefault(key, path)], groups[path]
+            if one is not other:
+                one, other = sorted((one, other))  # the first of a group stays its first
+                one += other
+                groups |= dict.fromkeys(other, one)
+    return [sorted(group) for path, group in groups.items() if path == group[0]]
 
 
 # Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not
@@ -264,13 +258,11 @@ def split_into_chunks(
         if job.size >= limit and not in_order:
             found.append([job])
             continue
-        if open_ and (size + job.size > limit or len(open_) >= CHUNK_FILES):
-            found.append(open_)
+        if not open_ or size + job.size > limit or len(open_) >= CHUNK_FILES:
             open_, size = [], 0
+            found.append(open_)
         open_.append(job)
         size += job.size
-    if open_:
-        found.append(open_)
     if not in_order:
         found.sort(key=lambda some: (-sum(job.size for job in some), some[0].number))
     return [Chunk(wanted, tuple(some)) for some in found]

@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -104,15 +103,13 @@ class Repeating(Generic[K]):
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         waiting: deque[tuple[Chunk, int]] = deque()
-        coming = iter(chunks)
+        coming = ((chunk, 1) for chunk in chunks)
         while True:
             while len(self._running) < self._at_once:
-                if not waiting:
-                    waiting.extend((chunk, 1) for chunk in islice(coming, 1))
-                if not waiting:
+                given = waiting.popleft() if waiting else next(coming, None)
+                if given is None:
                     break
-                chunk, attempt = waiting.popleft()
-                self._running[self._start(chunk)] = chunk, attempt
+                self._running[self._start(given[0])] = given
             if not self._running:
                 return
             for ended in self._ended():
