@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from leftoff import codec
 from leftoff.analysis.summary_json import SafeSummary
@@ -218,16 +218,16 @@ class Rows:
         number: int,
         summary: SafeSummary,
         plain: Mapping[str, Any],
-        document: object,
+        document: Any,
         ran: Collection[str],
         cost: Cost,
     ) -> None:
         """Adds the rows of a session, of which `plain` is the summary as plain values; columns
         of built-in extractors that are not among those that `ran` are null."""
-        row = _session(key, number, summary, plain, document)
-        empty = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
-        costs = {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
-        self.add("sessions", [replace(row, **empty, **costs)])
+        values = _session(summary, plain)
+        values |= {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
+        values |= {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
+        self.add("sessions", [SessionRow(key=key, number=number, document=document, **values)])
         for table, items in (
             ("decisions", plain["key_decisions"]),
             ("milestones", plain["progress"]["milestones"]),
@@ -240,16 +240,14 @@ class Rows:
         self.add("entries", _rows_of(EntryRow, found.key, map(asdict, found.entries)))
 
 
-def _session(
-    key: str, number: int, safe: SafeSummary, summary: Mapping[str, Any], document: Any
-) -> SessionRow:
+def _session(safe: SafeSummary, summary: Mapping[str, Any]) -> codec.JsonObject:
     session, stats, context = summary["session"], summary["stats"], summary["context"]
     spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
     runs = (c["verdict"] for c in summary["checks"] if c["kind"] == "test")
     tests = [verdict for verdict in runs if verdict != "unknown"]
     kinds = ("input", "output", "cache_read", "cache_write", "reasoning")
     counted = ("message", "turn", "tool_call", "user_message", "error")
-    same: codec.JsonObject = {
+    return {
         **{
             name: session[name] or None
             for name in ("id", "parent_id", "format", "branch", "agent_version")
@@ -260,33 +258,27 @@ def _session(
         # Without a recorded call the sums are unknown, not zero.
         **{f"{k}_tokens": spend[k] if spend["by_model"] else None for k in kinds},
         **{f"lines_{k}": lines[k] for k in ("parsed", "unknown", "repaired", "skipped")},
+        "path": session["path"],
+        "files": len(session["sources"]),
+        "project": session["cwd"] or None,
+        "title": codec.to_valid_json(one_line(session_title(safe), MAX_TITLE)) or None,
+        "models": ", ".join(session["models"]) or None,
+        "started": to_utc(session["started"]),
+        "ended": to_utc(session["ended"]),
+        "subagents": len(session["children"]),
+        "subagent_tokens": sum(u.total for u in safe.context.spend.subagents.values()),
+        "stage": progress["current_stage"] or None,
+        "progress": progress["progress_percentage"],
+        "decisions": len(summary["key_decisions"]),
+        "milestones": len(progress["milestones"]),
+        "files_changed": len(changed_files(safe)),
+        "open_requests": sum(r["status"] == "open" for r in summary["user_requests"]),
+        "left_open": len(left_open(safe)),
+        "last_test_passed": tests[-1] == "passed" if tests else None,
+        "tests_older_than_last_edit": progress["tests_older_than_last_edit"],
+        "lines": lines["total"],
+        "redactions": sum(stats["redactions"].values()),
     }
-    return SessionRow(
-        key=key,
-        path=session["path"],
-        files=len(session["sources"]),
-        number=number,
-        project=session["cwd"] or None,
-        title=codec.to_valid_json(one_line(session_title(safe), MAX_TITLE)) or None,
-        models=", ".join(session["models"]) or None,
-        started=to_utc(session["started"]),
-        ended=to_utc(session["ended"]),
-        subagents=len(session["children"]),
-        subagent_tokens=sum(u.total for u in safe.context.spend.subagents.values()),
-        stage=progress["current_stage"] or None,
-        progress=progress["progress_percentage"],
-        decisions=len(summary["key_decisions"]),
-        milestones=len(progress["milestones"]),
-        files_changed=len(changed_files(safe)),
-        open_requests=sum(r["status"] == "open" for r in summary["user_requests"]),
-        left_open=len(left_open(safe)),
-        last_test_passed=tests[-1] == "passed" if tests else None,
-        tests_older_than_last_edit=progress["tests_older_than_last_edit"],
-        lines=lines["total"],
-        redactions=sum(stats["redactions"].values()),
-        document=document,
-        **same,
-    )
 
 
 def _rows_of(

@@ -35,18 +35,15 @@ def budget(
     chosen = found.settings.watched()
     rows = {"windows": found.settings.windows, "prices": found.settings.prices}
     path = path_of(session)
-    # Instructions name tokens, so they need the window of the session; the setting is a
-    # default.
-    if instructions:
-        seen = account_of(path, chosen, format=recorder, **rows)
-        usable = seen.account.context.usable_window
-        # A window that is not known: the setting stands in for it.
-        total = usable or found.settings.context_management.budget_total
-        deliver(thresholds.instructions(chosen, total))
-        return
-    if not watch:
+    if instructions or not watch:
         now = account_of(path, chosen, format=recorder, **rows)
-        deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)))
+        if instructions:
+            # They name tokens; the setting stands in for a window that is not known.
+            usable = now.account.context.usable_window
+            total = usable or found.settings.context_management.budget_total
+            deliver(thresholds.instructions(chosen, total))
+        else:
+            deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)))
         return
     following = AccountFollower(path, chosen, format=recorder, **rows)
     lines_up = 0

@@ -130,6 +130,10 @@ class Overview(Struct, frozen=True):
     state: Item
     parts: tuple[Part, ...]
 
+    def part(self, key: str) -> Part:
+        """One of the parts, empty where it was left out."""
+        return next((part for part in self.parts if part.key == key), Part(key, "", (), ()))
+
     @property
     def goal_label(self) -> str:
         """What the first line is called: of several requests the first is no goal any more."""
@@ -345,8 +349,8 @@ def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
     shown = person_decisions_shown(summary) if person else shown_decisions(summary)
     found = [d for d in summary.key_decisions if (d.owner == "user") == person]
     chosen = set(map(id, shown))
-    asked = _asked(summary) if person else Part("", "", (), ())
-    said = {asked.items[n].text for n in asked.first}  # a whole request is read there
+    asked = _asked(summary).shown(everything=False) if person else ()
+    said = {item.text for item in asked}  # a whole request is read there
     first = tuple(
         n for n, d in enumerate(found) if id(d) in chosen and flat(d.text) not in said
     )

@@ -70,15 +70,11 @@ def report_row(summary: ContextSummary) -> ReportRow:
     safe = safe_summary(summary)
     shown = overview(safe)
     session, context, spend = safe.session, safe.context, safe.context.spend
-    parts = {part.key: part for part in shown.parts}
-
-    def items(key: str) -> tuple[Item, ...]:
-        return parts[key].items if key in parts else ()
-
     decided, likely = (
-        tuple(map(_cut, parts[key].shown(everything=False))) if key in parts else ()
+        tuple(map(_cut, shown.part(key).shown(everything=False)))
         for key in ("decided", "likely")
     )
+    left, files, failed = (shown.part(key).items for key in ("open", "files", "failed"))
     subagent_usage = sum(spend.subagents.values(), Usage())
     own = Usage(spend.input, spend.output, spend.cache_read, spend.cache_write)
     # Nothing recorded is unknown, not zero.
@@ -97,11 +93,11 @@ def report_row(summary: ContextSummary) -> ReportRow:
         decided=decided,
         likely=likely,
         decision_count=len(decided) + len(likely),
-        open=tuple(map(_cut, items("open")[:MAX_ITEMS])),
-        open_count=len(items("open")),
-        files=tuple(item.text for item in items("files")[:MAX_ITEMS]),
-        file_count=len(items("files")),
-        failed_count=len(items("failed")),
+        open=tuple(map(_cut, left[:MAX_ITEMS])),
+        open_count=len(left),
+        files=tuple(item.text for item in files[:MAX_ITEMS]),
+        file_count=len(files),
+        failed_count=len(failed),
         statements=tuple(_statements(safe)),
         words=_words(safe),
     )

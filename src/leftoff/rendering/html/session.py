@@ -185,17 +185,16 @@ def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
 
 
 def _key_figures(safe: SafeSummary, shown: Overview) -> list[tuple[str, str, str]]:
-    parts = {part.key: part for part in shown.parts}
-    counts = {key: len(part.items) for key, part in parts.items()}
-    decided = sum(len(parts[key].first) for key in ("decided", "likely") if key in parts)
-    found = "decided" if "decided" in parts else "likely"
+    decided = sum(len(shown.part(key).first) for key in ("decided", "likely"))
+    found = "decided" if shown.part("decided").items else "likely"
+    files, left, failed = (len(shown.part(key).items) for key in ("files", "open", "failed"))
     figures = [
         (found, *_counted(decided, "decision")),
-        ("files", *_counted(counts.get("files", 0), "file", " changed")),
-        ("open", number(counts.get("open", 0)), "left open"),
-        ("failed", number(counts.get("failed", 0)), "failed, not seen to work later"),
+        ("files", *_counted(files, "file", " changed")),
+        ("open", number(left), "left open"),
+        ("failed", number(failed), "failed, not seen to work later"),
     ]
-    figures = [figure for figure in figures if figure[0] in parts and figure[1] != "0"]
+    figures = [figure for figure in figures if figure[1] != "0"]
     if safe.context.fraction is not None:
         figures.append(("course", f"{safe.context.fraction:.0%}", "of the window full"))
     return figures
