@@ -63,8 +63,8 @@ def summarize(
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
     if since == "last":
-        summary = _since_last(summary)
-    elif since is not None:
+        line, message = _last_place(summary)
+    if (line, message) != (None, None):
         from leftoff.rendering import changes_since
 
         summary = changes_since.since(summary, line=line, message=message)
@@ -107,21 +107,6 @@ def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json:
     return explanation.text(found, width=columns(), gate=gate)
 
 
-def _since_last(summary: ContextSummary) -> ContextSummary:
-    """What is new since this was last asked for here; everything the first time."""
-    from leftoff.live.last_summarized import exchange_position
-    from leftoff.rendering import changes_since
-    from leftoff.settings import load_here
-
-    path = Path(load_here().settings.home) / "state" / "asked.json"
-    before = exchange_position(path, summary)
-    if before is None:
-        return summary
-    if any(request.ref.line is not None for request in summary.user_requests):
-        return changes_since.since(summary, line=before.line)
-    return changes_since.since(summary, message=before.messages)
-
-
 def _place(since: str | None) -> tuple[int | None, int | None]:
     """Line and message that `--since` names, one of them None."""
     if since is None:
@@ -130,3 +115,16 @@ def _place(since: str | None) -> tuple[int | None, int | None]:
     if not number.isdecimal():
         raise UsageError(f"--since {since}: say a line's number, or a message's as '#12'")
     return (None, int(number)) if since.startswith("#") else (int(number), None)
+
+
+def _last_place(summary: ContextSummary) -> tuple[int | None, int | None]:
+    """The same of where this was last asked for here; both None the first time."""
+    from leftoff.live.last_summarized import exchange_position
+    from leftoff.settings import load_here
+
+    path = Path(load_here().settings.home) / "state" / "asked.json"
+    before = exchange_position(path, summary)
+    if before is None:
+        return None, None
+    by_line = any(request.ref.line is not None for request in summary.user_requests)
+    return (before.line, None) if by_line else (None, before.messages)

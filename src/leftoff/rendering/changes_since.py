@@ -37,14 +37,12 @@ def since(
 
     def renumbered(items: Sequence[Any], field: str, others: Sequence[Any]) -> tuple[Any, ...]:
         """The new items, in which `field` is the index of another one among the new `others`;
-        None where that is not new. By identity: two runs of one check may be equal."""
-        numbers = {id(other): number for number, other in enumerate(new(others))}
-        found = []
-        for item in new(items):
-            at = getattr(item, field)
-            number = None if at is None else numbers.get(id(others[at]))
-            found.append(replace(item, **{field: number}))
-        return tuple(found)
+        None where that is not new."""
+        old = [index for index, other in enumerate(others) if is_new(other.ref)]
+        numbers = {index: number for number, index in enumerate(old)}
+        return tuple(
+            replace(item, **{field: numbers.get(getattr(item, field))}) for item in new(items)
+        )
 
     progress, context, decisions = summary.progress, summary.context, summary.key_decisions
     milestones = renumbered(progress.milestones, "check", summary.checks)
