@@ -142,10 +142,10 @@ class Overview(Struct, frozen=True):
 
 def overview(summary: SafeSummary) -> Overview:
     """The goal, the state and the parts of a summary, empty parts left out."""
-    handover = handover_of(summary)
+    handover, asked = handover_of(summary), _asked(summary)
     found = (
-        _asked(summary),
-        _decisions("decided", "You decided", summary),
+        asked,
+        _decisions("decided", "You decided", summary, asked.shown(everything=False)),
         _decisions("likely", "Likely decided by the agent", summary),
         _checks(summary.checks),
         _part("git", "Git", [_git(e) for e in reversed(summary.git)]),
@@ -154,7 +154,8 @@ def overview(summary: SafeSummary) -> Overview:
         _failed(summary, handover),
     )
     parts = tuple(part for part in found if part.items or part.note)
-    return Overview(_goal(summary, handover.goal), _state(summary, handover), parts)
+    goal = _goal(summary, handover.goal, asked.items)
+    return Overview(goal, _state(summary, handover), parts)
 
 
 def session_title(summary: SafeSummary) -> str:
@@ -248,7 +249,7 @@ def _part(key: str, title: str, items: Sequence[Item], note: str = "") -> Part:
     return Part(key, title, tuple(items), tuple(range(len(items)))[: FIRST[key]], note)
 
 
-def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
+def _goal(summary: SafeSummary, goal: Fact | None, asked: Sequence[Item] = ()) -> Item:
     if goal is None:
         if summary.stats.user_message_count:  # all of it before what is asked for by `since`
             return Item("nothing new from a person")
@@ -256,7 +257,7 @@ def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
     text = _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
     # What a person wants changes: this is what it began with.
-    asked, ref = _asked(summary).items, _ref(summary, goal)
+    ref = _ref(summary, goal)
     note = f"first of {number(len(asked))} requests" if len(asked) > 1 else ""
     return Item(text, ref, note=note if asked and asked[0].ref == ref else "")
 
@@ -344,12 +345,11 @@ def _request(request: UserRequest) -> Item:
     return Item(text, request.ref, outcome, note, short=short)
 
 
-def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
+def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item] = ()) -> Part:
     person = key == "decided"
     shown = person_decisions_shown(summary) if person else shown_decisions(summary)
     found = [d for d in summary.key_decisions if (d.owner == "user") == person]
     chosen = set(map(id, shown))
-    asked = _asked(summary).shown(everything=False) if person else ()
     said = {item.text for item in asked}  # a whole request is read there
     first = tuple(
         n for n, d in enumerate(found) if id(d) in chosen and flat(d.text) not in said
