@@ -144,7 +144,7 @@ def test_with_secrets_it_is_the_same_summary(tmp_path: Path) -> None:
     assert SECRET not in str(told)
     size = len(data.encode())
     grow(path, "\n")
-    read, _ = kept.read_on(str(path))
+    read = kept.read_on(str(path))
     assert read < size / 2  # and it still reads only what is new
 
 
@@ -201,9 +201,9 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
     data = (ROOT / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
     path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
     path.write_bytes(data[:-1000])
-    assert kept.read_on(str(path)) == (len(data) - 1000, True)
+    assert kept.read_on(str(path)) == len(data) - 1000
     path.write_bytes(data)  # the same inode, the same beginning
-    read, _ = kept.read_on(str(path))
+    read = kept.read_on(str(path))
     assert 1000 <= read < 20_000  # from the last whole line on
 
 

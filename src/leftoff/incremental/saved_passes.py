@@ -90,16 +90,12 @@ class SavedPass:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def read_on(
-        self, path: str, *, stop: Callable[[], bool] = lambda: False
-    ) -> tuple[int, bool]:
-        """Reads what was added to a recording and saves what was found.
+    def read_on(self, path: str, *, stop: Callable[[], bool] = lambda: False) -> int:
+        """Reads what was added to a recording, saves what was found, and returns the number of
+        bytes read.
 
         Args:
             stop: called after each MiB; True ends the read early, and what was read is saved.
-
-        Returns:
-            The number of bytes read, and whether the end was reached.
 
         Raises:
             SourceError: the recording cannot be read; `NotResumable`: it has to be read whole;
@@ -107,7 +103,7 @@ class SavedPass:
             FormatError: it is no recording in a known format.
             OSError: the state cannot be saved; the old state stays."""
 
-        def read() -> tuple[int, bool]:
+        def read() -> int:
             with open_regular(path, any_encoding=True) as file:
                 return self.read_file(file, path, stop=stop)
 
@@ -115,30 +111,27 @@ class SavedPass:
 
     def read_file(
         self, file: BinaryIO, path: str, *, stop: Callable[[], bool] = lambda: False
-    ) -> tuple[int, bool]:
+    ) -> int:
         """Reads what was added to an open file, as `read_on` does; `FileReplaced` where the
         file was replaced or rewritten meanwhile; the old state stays."""
-        known = self._valid_head(file)
-        reading = Collector(path)
+        reading, known = Collector(path), self._valid_head(file)
         if known is not None:
-            with suppress(StateError):
+            try:
                 reading = Collector.resume(known.head, known.counts, path)
-        # The saved head could not be resumed.
-        if known is not None and not reading.offset:
-            known = None
+            except StateError:
+                known = None
         tail = Tail(file, path, known.mark if known else None)
-        total, complete = 0, True
+        total = 0
         for data in tail:
             reading.feed(data)
             total += len(data)
             if stop():
-                complete = False
                 break
         if _is_document(reading):
             raise NotResumable(f"{path}: is one document and cannot be read on")
         if total:
             self._save(tail, reading, known)
-        return total, complete
+        return total
 
     def whole(self, path: str) -> Pass | None:
         """The pass up to the last `read_on`, None if nothing valid is saved. It can be fed
@@ -236,9 +229,8 @@ class SavedPass:
             earlier += sum(
                 any(len(r.thread) for r in s.values()) for s in reading.sessions[:-1]
             )
-        frame = codec.pack_state(
-            ([r.agent for r in recordings], codec.unpack_state(state.thread, Any), evidence)
-        )
+        agents = [recording.agent for recording in recordings]
+        frame = codec.pack_state((agents, codec.unpack_state(state.thread, Any), evidence))
         start = known.found if known else 0
         with _name_folder_in_errors(self.folder):
             if known is None:  # the old head must not describe the new data
@@ -249,7 +241,7 @@ class SavedPass:
             rules=rules_digest(),
             mark=mark,
             head=redacted_head,
-            agents=[r.agent for r in recordings],
+            agents=agents,
             counts=[len(r.thread) for r in recordings],
             found=end,
             sums=_sum(known.sums if known else b"", frame),
