@@ -118,11 +118,15 @@ def _move_thread(
         moved[index] = (len(whole), False)
         if key:
             places[key] = len(whole)
-        whole.append(row, responses[index], key, parents[index])
+        whole.rows.append(row)
+        whole.responses.append(responses[index])
+        whole.keys.append(key)
+        whole.parents.append(parents[index])
     for key, parent in zip(thread.link_keys, thread.link_parents, strict=True):
         if key not in linked:
             linked.add(key)
-            whole.append_link(key, parent)
+            whole.link_keys.append(key)
+            whole.link_parents.append(parent)
     return moved
 
 

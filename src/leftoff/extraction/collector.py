@@ -493,7 +493,7 @@ class Collector(LineReader):
         Raises:
             StateError: the state is damaged."""
         with _damage_of(where):
-            blank = [Packed(b"", b"", b"", b"", b"", b"")] * len(counts)
+            blank: list[Packed] = [(b"", b"", b"", b"", b"", b"")] * len(counts)
             collector = cls.restore(head, blank, [EvidenceLog() for _ in counts], where)
             for session, count in zip(collector.sessions[-1].values(), counts, strict=True):
                 session.thread.before = count

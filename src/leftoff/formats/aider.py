@@ -106,7 +106,6 @@ class AiderReader(TextReader):
     marks: bool = False  # a prompt of the file has the two blanks at the end of a line
     started: str = ""
     sessions: dict[str, int] = field(default_factory=dict)
-    model: str = ""
     cwd: str = ""
     edits: int = 0
     commits: int = 0

@@ -5,9 +5,7 @@ message and, if it has results, a second one that holds them."""
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, TypeAlias
 
 from leftoff import codec
 from leftoff import lazy_re as re
@@ -15,8 +13,8 @@ from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import task_spans, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, usage_by
-from leftoff.formats.openai_parts import content_text, decode_arguments
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, holds_results
+from leftoff.formats.openai_parts import content_text, decode_arguments, reply_parts
+from leftoff.formats.reader import Cursor, Format, ItemReader, holds_results
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import PROGRAMS, final_call, with_closing_words
 
@@ -25,14 +23,14 @@ VERSION = "ATIF-v1.5"
 
 _EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
 _WRITTEN = "cache_creation_input_tokens"
+# A step as it is written, by field.
+Step: TypeAlias = dict[str, Any]
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
 
 
 class AtifReader(ItemReader):
     lists = ("steps",)
 
-    model: str = ""
-    turns: int = 0
     prompted: bool = False
     final: str = ""  # the call with which the agent ended its work, if nothing came after it
 
@@ -60,24 +58,21 @@ class AtifReader(ItemReader):
             usage=used if used is not None and used.total else None,
         )
         text, origin = content_text(step.get("message")), step.text("extra.origin")
-        parts: list[rec.Part] = []
         calls: list[rec.ToolCall] = []
         match step.get("source"):
             case "agent":
                 self.turns += 1
-                if thought := step.text("reasoning_content"):
-                    parts.append(rec.Reasoning(thought))
                 for c in step.each("tool_calls"):
                     call, name = c.text("tool_call_id"), c.text("function_name")
                     calls.append(self.call(call, name, c.get("arguments")))
                 if not calls:
                     text, calls = self._calls_in_text(text)
-                if text:
-                    parts.append(rec.Text(text))
                 self.final = final_call(calls)
                 yield message(
                     "assistant",
-                    with_closing_words((*parts, *calls)),
+                    with_closing_words(
+                        reply_parts(step.text("reasoning_content"), text, calls)
+                    ),
                     origin if origin in ORIGINS else "",
                     response=step.text("extra.response") or f"r{self.turns}",
                 )
@@ -189,9 +184,8 @@ def write(
         step = _step(message)
         if step is not None:
             steps.append(step)
-        for part in message.parts:
-            if type(part) is rec.ToolCall and part.id and step is not None:
-                steps_by_call[part.id] = step
+            calls = (part for part in message.parts if type(part) is rec.ToolCall)
+            steps_by_call |= {call.id: step for call in calls if call.id}
         for part in message.parts:
             if type(part) is rec.ToolResult:
                 _add_result(part, steps_by_call, steps)
@@ -201,9 +195,7 @@ def write(
             first, before = spent.get(key, (step, rec.Usage()))
             spent[key] = first, max(before, message.usage, key=lambda usage: usage.total)
     for step, usage in spent.values():
-        step.metrics = _metrics(usage)
-    for number, step in enumerate(steps, 1):
-        step.step_id = number
+        step["metrics"] = _metrics(usage)
     described = {"name": agent, "version": facts.agent_version or "unknown"}
     if model:
         described["model_name"] = model
@@ -212,7 +204,10 @@ def write(
         "schema_version": version,
         "session_id": facts.id or "unknown",
         "agent": described,
-        "steps": codec.to_builtins(steps),
+        "steps": [
+            {"step_id": number, **{k: v for k, v in step.items() if v or k == "message"}}
+            for number, step in enumerate(steps, 1)
+        ],
         "final_metrics": {
             **{f"total_{n}": metrics[n] for n in metrics if n != "extra"},
             "total_steps": len(steps),
@@ -221,41 +216,38 @@ def write(
     return codec.dumps(document, indent=2)
 
 
-class Step(Struct, omit_defaults=True):
-    """A step as it is written: the fields in their order, without those that are empty."""
-
-    step_id: int = 0
-    timestamp: str = ""
-    source: str = ""
-    model_name: str = ""
-    message: str | None = None
-    reasoning_content: str = ""
-    tool_calls: list[dict[str, Any]] = []
-    observation: dict[str, list[dict[str, str]]] = {}
-    metrics: dict[str, object] = {}
-    extra: dict[str, Any] = {}
-
-
 def _step(message: rec.Message) -> Step | None:
+    """A step: the fields in their order, of which those that are empty are not written."""
     calls = [part for part in message.parts if type(part) is rec.ToolCall]
     thought = [part.text for part in message.parts if type(part) is rec.Reasoning]
     if holds_results(message.parts) and not message.text and not calls and not thought:
         return None
-    source = {"assistant": "agent", "system": "system"}.get(message.role, "user")
-    step = Step(timestamp=message.time, source=source, message=message.text)
-    if source == "agent":
-        step.model_name = message.model
-        step.reasoning_content = "\n\n".join(thought)
-        for call in calls:
-            given = call.input if isinstance(call.input, dict) else {"input": call.input}
-            called = {"tool_call_id": call.id, "function_name": call.name, "arguments": given}
-            step.tool_calls.append(called)
-        if message.response:
-            step.extra["response"] = message.response
-    usual = {"agent": "agent", "user": "prompt", "system": "injected"}[source]
+    source, usual = {"assistant": ("agent", "agent"), "system": ("system", "injected")}.get(
+        message.role, ("user", "prompt")
+    )
+    by_agent = source == "agent"
+    called = [
+        {
+            "tool_call_id": call.id,
+            "function_name": call.name,
+            "arguments": call.input if isinstance(call.input, dict) else {"input": call.input},
+        }
+        for call in calls
+    ]
+    extra = {"response": message.response} if by_agent and message.response else {}
     if message.origin != usual:
-        step.extra["origin"] = message.origin
-    return step
+        extra["origin"] = message.origin
+    return {
+        "timestamp": message.time,
+        "source": source,
+        "model_name": message.model if by_agent else "",
+        "message": message.text,
+        "reasoning_content": "\n\n".join(thought) if by_agent else "",
+        "tool_calls": called if by_agent else [],
+        "observation": {},
+        "metrics": {},
+        "extra": extra,
+    }
 
 
 def _add_result(
@@ -264,15 +256,15 @@ def _add_result(
     step = steps_by_call.get(result.call_id)
     shown = {"content": result.text}
     if step is None:
-        step = Step(source="system", message="")
+        step = {"source": "system", "message": "", "observation": {}}
         steps.append(step)
     else:
         shown = {"source_call_id": result.call_id, **shown}
         outcome: dict[str, object] = {"status": result.status}
         if result.exit_code is not None:
             outcome["exit_code"] = result.exit_code
-        step.extra.setdefault("outcomes", {})[result.call_id] = outcome
-    step.observation.setdefault("results", []).append(shown)
+        step["extra"].setdefault("outcomes", {})[result.call_id] = outcome
+    step["observation"].setdefault("results", []).append(shown)
 
 
 def _metrics(usage: rec.Usage) -> dict[str, object]:
@@ -286,11 +278,9 @@ def _metrics(usage: rec.Usage) -> dict[str, object]:
     }
 
 
-def _detect(sample: Sample) -> bool:
-    if "schema_version" not in sample.keys:
-        return False
-    named = sample.document["schema_version"]
-    return isinstance(named, str) and named.startswith("ATIF-")
-
-
-FORMAT = Format("atif", "document", AtifReader, _detect)
+FORMAT = Format(
+    "atif",
+    "document",
+    AtifReader,
+    lambda sample: Fields(sample.document).text("schema_version").startswith("ATIF-"),
+)

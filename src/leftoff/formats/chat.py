@@ -32,9 +32,6 @@ ROLES: dict[str, rec.Role] = {
 
 
 class ChatReader(ItemReader):
-    model: str = ""
-    # Where no id of a response is recorded, each reply counts as one.
-    turn: int = 0
     text_call_ids: list[str] = field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
 
@@ -53,7 +50,7 @@ class ChatReader(ItemReader):
             parts: tuple[rec.Part, ...] = (text_calls.result_of(call, text),)
         elif role == "assistant":
             parts = self._assistant_parts(m)
-            self.turn += 1
+            self.turns += 1
         else:
             parts = self._user_parts(m)
             typed = typed_parts(parts) if role == "user" else ()
@@ -68,7 +65,7 @@ class ChatReader(ItemReader):
             "injected" if role == "system" else "",
             typed,
             key="" if role == "assistant" else m.text("id"),
-            response=m.text("id") or f"r{self.turn}",
+            response=m.text("id") or f"r{self.turns}",
             time=m.text("timestamp", "created_at"),
             model=m.text("model") or self.model,
             usage=_usage(m.at("usage").value),
@@ -126,12 +123,12 @@ class ChatReader(ItemReader):
         return rec.ToolResult(self.answered(block.text("tool_use_id")), text, status)
 
     def _text_call(self, name: str, given: object) -> rec.ToolCall:
-        identity = f"text-call-{self.turn}-{len(self.text_call_ids)}"
+        identity = f"text-call-{self.turns}-{len(self.text_call_ids)}"
         self.text_call_ids.append(identity)
         return tool_call(identity, name, given)
 
     def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
-        identity = identity or f"call-{self.turn}-{len(self.waiting)}"
+        identity = identity or f"call-{self.turns}-{len(self.waiting)}"
         return self.call(identity, name, decode_arguments(given))
 
 

@@ -511,13 +511,6 @@ class ClaudeListReader(ClaudeReader):
             yield from ClaudeReader.read(self, line, cursor) if line else (Unknown(""),)
 
 
-def _detect_list(sample: Sample) -> bool:
-    """A JSON list of messages: what `--output-format json --verbose` or a program saved."""
-    if sample.data.lstrip()[:1] != b"[":
-        return False
-    return mostly(is_sdk_message, sample.items)
-
-
 def is_sdk_message(value: dict[str, object]) -> bool:
     """Whether a JSON object is a message of stream-json or of the Agent SDK: {"type",
     "message"}, or the first or last line of a stream."""
@@ -531,4 +524,10 @@ def is_sdk_message(value: dict[str, object]) -> bool:
 
 
 FORMAT = Format("claude_code", "lines", ClaudeReader, _detect)
-LIST = Format("claude_code_list", "document", ClaudeListReader, _detect_list)
+# A JSON list of messages: what `--output-format json --verbose` or a program saved.
+LIST = Format(
+    "claude_code_list",
+    "document",
+    ClaudeListReader,
+    lambda s: s.data.lstrip()[:1] == b"[" and mostly(is_sdk_message, s.items),
+)

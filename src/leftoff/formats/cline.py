@@ -48,8 +48,6 @@ _ASKING = KINDS["cline_asking"]
 class ClineReader(ItemReader):
     lists = ()
 
-    model: str = ""
-    turns: int = 0
     usage: rec.Usage | None = None
     output: dict[str, str] = field(default_factory=dict)
     """What a command has printed so far, by the id of its call."""

@@ -84,10 +84,7 @@ _ATTACHED = re.compile(
 
 class CodexReader(ItemReader):
     session: str = ""
-    cwd: str = ""
-    model: str = ""
-    turn: int = 0  # number of the model response that is being recorded
-    turns: int = 0  # number of the last prompt
+    asks: int = 0  # number of the last prompt
     speaking: bool = False
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = field(default_factory=dict)
@@ -254,8 +251,8 @@ class CodexReader(ItemReader):
             origin = "interruption"
         key = ""
         if origin == "prompt" and self.prompts:
-            self.turns += 1
-            key = f"{self.session}-{self.turns}"
+            self.asks += 1
+            key = f"{self.session}-{self.asks}"
             self.prompts.append(key)
             del self.prompts[1:-MAX_PROMPTS]
         return message("user", parts, origin, typed, key=key)
@@ -263,10 +260,10 @@ class CodexReader(ItemReader):
     def _said(
         self, part: rec.Part | tuple[rec.Part, ...], message: Builder, stop: str = ""
     ) -> rec.Message:
-        self.turn += not self.speaking
+        self.turns += not self.speaking
         self.speaking = True
         parts = part if isinstance(part, tuple) else (part,)
-        return message("assistant", parts, response=f"response-{self.turn}", stop=stop)
+        return message("assistant", parts, response=f"response-{self.turns}", stop=stop)
 
     def _result(self, item: Fields) -> rec.ToolResult:
         call = item.text("call_id")

@@ -22,7 +22,6 @@ _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 class CodexExecReader(ItemReader):
     thread: str = ""
     run: int = 0  # number of `thread.started` events: the ids of items begin anew in each run.
-    turn: int = 0  # number of the model response that is being recorded
     speaking: bool = False
     """The last item came from the model, so the next one is of the same response."""
     started: list[str] = field(default_factory=list)
@@ -105,10 +104,10 @@ class CodexExecReader(ItemReader):
 
     def _message(self, role: rec.Role, part: rec.Part, cursor: Cursor) -> rec.Message:
         speaks = role == "assistant"
-        self.turn += speaks and not self.speaking
+        self.turns += speaks and not self.speaking
         self.speaking = speaks
         origin = "meta" if role == "system" else ""
-        return cursor.message(role, (part,), origin, response=f"response-{self.turn}")
+        return cursor.message(role, (part,), origin, response=f"response-{self.turns}")
 
 
 def _call(kind: str, identity: str, item: Fields) -> rec.ToolCall:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, code_in
-from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.lenient_json import Fields, code_in, text_of
+from leftoff.formats.openai_parts import decode_arguments, reply_parts
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import EDITS, text_argument
 
@@ -23,7 +23,6 @@ class CopilotChatReader(ItemReader):
     lists = ("requests",)
 
     session: str = ""
-    rounds: int = 0
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.session, title = document.text("sessionId"), document.text("customTitle")
@@ -70,8 +69,8 @@ class CopilotChatReader(ItemReader):
             if (parts := self._round_parts(entry, edited))
         ] or [("", parts) for parts in (_displayed_parts(displayed),) if parts]
         for name, parts in rounds:
-            self.rounds += 1
-            name = name or f"r{self.rounds}"
+            self.turns += 1
+            name = name or f"r{self.turns}"
             yield cursor.message("assistant", parts, response=name, model=model)
             for part in parts:
                 if type(part) is rec.ToolCall and part.id in results:
@@ -89,14 +88,10 @@ class CopilotChatReader(ItemReader):
     def _round_parts(self, entry: Fields, edited: set[str]) -> tuple[rec.Part, ...]:
         """Reasoning, text and calls of one round; adds the paths that the calls edit to
         `edited`."""
-        parts: list[rec.Part] = []
-        thought = entry.get("thinking.text")
+        thought, words = entry.get("thinking.text"), entry.text("response")
         if isinstance(thought, list):
             thought = "\n\n".join(t for t in thought if isinstance(t, str))
-        if isinstance(thought, str) and thought:
-            parts.append(rec.Reasoning(thought))
-        if entry.text("response").strip():
-            parts.append(rec.Text(entry.text("response")))
+        parts = [*reply_parts(text_of(thought), words if words.strip() else "")]
         for call in entry.each("toolCalls"):
             given = decode_arguments(call.get("arguments"))
             parsed = self.call(call.text("id"), call.text("name"), given)
@@ -165,12 +160,8 @@ def _collect(node: Fields, pieces: list[str], depth: int) -> None:
 def _detect(sample: Sample) -> bool:
     if "requests" not in sample.keys or not isinstance(sample.document["requests"], list):
         return False
-    if "responderUsername" in sample.keys:
-        return True
-    return any(
-        "requestId" in r and "message" in r
-        for r in sample.document["requests"][:3]
-        if isinstance(r, dict)
+    return "responderUsername" in sample.keys or any(
+        "requestId" in r and "message" in r for r in sample.listed("requests")[:3]
     )
 
 

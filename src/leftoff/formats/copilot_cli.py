@@ -10,6 +10,7 @@ from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, text_of, usage_by
+from leftoff.formats.openai_parts import reply_parts
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
@@ -28,8 +29,6 @@ _ANSWER_PREFIXES = ("User responded: ", "User selected: ")
 
 
 class CopilotReader(ItemReader):
-    cwd: str = ""
-    model: str = ""
     before: rec.Usage = rec.Usage()  # tokens that the recorder totalled up at the last shutdown
     output: int = 0  # output tokens of the messages since then
     reason: str = ""  # why the session ended, as a hook was told
@@ -95,10 +94,7 @@ class CopilotReader(ItemReader):
     # -- the conversation ------------------------------------------------------------------
 
     def _assistant_parts(self, data: Fields) -> Iterable[rec.Part]:
-        if data.text("reasoningText"):
-            yield rec.Reasoning(data.text("reasoningText"))
-        if data.text("content"):
-            yield rec.Text(data.text("content"))
+        yield from reply_parts(data.text("reasoningText"), data.text("content"))
         for request in data.each("toolRequests"):
             call, name = request.identity("toolCallId"), request.text("name")
             asks = self.call if call else tool_call

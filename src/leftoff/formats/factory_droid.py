@@ -26,7 +26,6 @@ _FAILED = re.compile(r"(?i)[\w\s'’]{0,40}\blimit (?:reached|exceeded)\b")
 
 class DroidReader(ItemReader):
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)
-    cwd: str = ""
     child: bool = False  # another session started this one, so its prompts were not typed
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:

@@ -280,10 +280,6 @@ def _is_line(line: dict[str, object]) -> bool:
     return False
 
 
-def _is_content(item: dict[str, object]) -> bool:
-    return item.get("role") in ("user", "model") and "parts" in item
-
-
 FORMAT = Format("gemini_cli", "document", GeminiReader, lambda sample: sample.keys >= _HEADER)
 LINES = Format(
     "gemini_cli_jsonl",
@@ -292,5 +288,11 @@ LINES = Format(
     lambda sample: any(map(_is_line, sample.lines)),
 )
 HISTORY = Format(
-    "gemini_api", "document", GeminiApiReader, items_under(_is_content, *GeminiApiReader.lists)
+    "gemini_api",
+    "document",
+    GeminiApiReader,
+    items_under(
+        lambda item: item.get("role") in ("user", "model") and "parts" in item,
+        *GeminiApiReader.lists,
+    ),
 )

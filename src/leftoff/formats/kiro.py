@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, dicts_of, json_text
-from leftoff.formats.openai_parts import texts_of
+from leftoff.formats.lenient_json import Fields, json_text
+from leftoff.formats.openai_parts import reply_parts, texts_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 
@@ -16,8 +16,6 @@ from leftoff.formats.vocabulary import tool_call
 class KiroReader(ItemReader):
     lists = ("history",)
 
-    cwd: str = ""
-    model: str = ""
     summary: str | None = None  # of what was said before the history
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
@@ -70,9 +68,7 @@ class KiroReader(ItemReader):
             if kind not in ("Response", "ToolUse"):
                 yield rec.Unknown(f"assistant/{kind}")
                 continue
-            parts: list[rec.Part] = []
-            if given.text("content"):
-                parts.append(rec.Text(given.text("content")))
+            parts = [*reply_parts("", given.text("content"))]
             if kind == "ToolUse":
                 self.waiting = []
             for use in given.each("tool_uses"):
@@ -113,10 +109,8 @@ class KiroReader(ItemReader):
 
 
 def _detect(sample: Sample) -> bool:
-    if not {"conversation_id", "history"} <= sample.keys:
-        return False
-    items = dicts_of(sample.document["history"])[: sample.LINES]
-    return bool(items) and any("user" in i and "assistant" in i for i in items)
+    items = sample.listed("history") if "conversation_id" in sample.keys else []
+    return any("user" in item and "assistant" in item for item in items)
 
 
 FORMAT = Format("kiro", "document", KiroReader, _detect)

@@ -85,7 +85,6 @@ class ExportReader(TextReader):
 
 
 class OpencodeMarkdownReader(ExportReader):
-    model: str = ""
     output: bool = False  # the line is in the output of a tool
     before: str = ""  # the line before
 

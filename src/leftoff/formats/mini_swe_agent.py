@@ -10,7 +10,13 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.lenient_json import Fields, time_of_s
-from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
+from leftoff.formats.openai_parts import (
+    calls_of,
+    content_text,
+    reply_parts,
+    trim_span,
+    usage_of,
+)
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.swe_agent import run_end
 from leftoff.formats.vocabulary import text_argument
@@ -30,7 +36,6 @@ _FORMAT_ERROR = (
 
 
 class MiniSweAgentReader(ItemReader):
-    turns: int = 0
     prompted: bool = False
     finishing: bool = False  # the last command hands in the work
     submitted: bool = False
@@ -83,12 +88,8 @@ class MiniSweAgentReader(ItemReader):
         self.turns += 1
         response = item.at("extra.response")
         choices = response.each("choices")
-        parts: list[rec.Part] = []
         paths = "message.reasoning", "message.reasoning_content"
-        if choices and (thought := choices[0].text(*paths)):
-            parts.append(rec.Reasoning(thought))
-        if text:
-            parts.append(rec.Text(text))
+        parts = [*reply_parts(choices[0].text(*paths) if choices else "", text)]
         calls = calls_of(item.get("tool_calls"))
         actions = item.each("extra.actions")
         if not calls and actions:

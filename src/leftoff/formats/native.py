@@ -27,8 +27,6 @@ _FACTS = ("id", "cwd", "branch", "title", "window")
 
 
 class NativeReader(ItemReader):
-    cwd: str = ""
-
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         schema, role = line.text("leftoff"), line.text("role")
         if line.get("compaction") is not None:

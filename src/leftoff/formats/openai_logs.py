@@ -6,7 +6,6 @@ each request repeats the whole conversation so far."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import ClassVar
 
 import msgspec
@@ -18,6 +17,7 @@ from leftoff.formats.chat import ChatReader, is_message
 from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, items_of, text_of
 from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.thread import key64
 from leftoff.formats.vocabulary import KINDS, final_call
 from leftoff.model import Message, NewSession, Record, ToolCall, Turn, Unknown
 
@@ -28,6 +28,7 @@ _INSTRUCTIONS_PREFIX = 200
 # hand; not measured.
 CONFIRMING_REQUESTS = 5
 
+_INSTRUCTS = frozenset({"system", "developer"})
 _IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id", "task_id")
 # Fields beside `messages` that make an object a row of a data set.
 ROW_FIELDS = KINDS["openai_row_fields"]
@@ -131,7 +132,7 @@ class OpenAIRequestLogReader(Struct):
 
     talks: list[Conversation] = []
     known: dict[int, int] = {}
-    """Index in `talks` of the newest conversation, by `_conversation_key`."""
+    """Index in `talks` of the newest conversation that begins so."""
     current: int = -1  # index in `talks` of the conversation of the newest request
 
     def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
@@ -156,9 +157,12 @@ class OpenAIRequestLogReader(Struct):
         if not messages:
             yield Unknown("request without messages")
             return
-        digests, beginning = _occurrences(messages), _conversation_key(messages)
+        digests, roles = list(map(_digest, messages)), list(map(_role, messages))
+        # A conversation is known by its instructions and its first message.
+        first = next((n for n, role in enumerate(roles) if role not in _INSTRUCTS), len(roles))
+        beginning = key64(",".join(map(str, digests[: first + 1])))
         place = self.known.get(beginning, -1)
-        begins = not any(_role(m) == "assistant" for m in messages)
+        begins = "assistant" not in roles
         if place < 0 or (begins and self.talks[place].answered):
             # A run that starts again from its beginning is a conversation of its own.
             if place >= 0:
@@ -167,12 +171,16 @@ class OpenAIRequestLogReader(Struct):
             self.talks.append(Conversation(f"agent-{place + 1}" if place else "", ChatReader()))
             self.known[beginning] = place
         self.current, conversation = place, self.talks[place]
-        yield from _release(conversation, _confirmed_digests(messages, digests), cursor)
+        ran = max((n for n, role in enumerate(roles) if role == "tool"), default=-1)
+        confirmed = {digest: number <= ran for number, digest in enumerate(digests)}
+        yield from _release(conversation, confirmed, cursor)
         conversation.reader.model = entry.text("request_params.model")
-        for number, (digest, occurrence) in enumerate(digests):
-            if occurrence > conversation.said.get(digest, 0):
-                conversation.said[digest] = occurrence
-                encoded = msgspec.json.encode(messages[number].value)
+        said: Counter[int] = Counter()
+        for digest, message in zip(digests, messages, strict=True):
+            said[digest] += 1
+            if said[digest] > conversation.said.get(digest, 0):
+                conversation.said[digest] = said[digest]
+                encoded = msgspec.json.encode(message.value)
                 held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
                 conversation.hold(held, cursor)
 
@@ -193,14 +201,6 @@ class OpenAIRequestLogReader(Struct):
             conversation.hold(held, cursor)
 
 
-def _confirmed_digests(
-    messages: list[Fields], digests: list[tuple[int, int]]
-) -> dict[int, bool]:
-    """For each digest of a request, whether a tool result stands at or after its message."""
-    ran = max((n for n, m in enumerate(messages) if _role(m) == "tool"), default=-1)
-    return {digest: number <= ran for number, (digest, _) in enumerate(digests)}
-
-
 def _release(
     conversation: Conversation, confirmed: dict[int, bool] | None, cursor: Cursor
 ) -> Iterator[Record]:
@@ -208,7 +208,8 @@ def _release(
 
     Args:
         conversation: the conversation.
-        confirmed: `_confirmed_digests` of the next request; None if there is no next one.
+        confirmed: for each digest of the next request, whether a tool result stands at or after
+            its message; None if there is no next one.
         cursor: numbers the messages."""
     known, open_before = 0, False
     for held in conversation.held:
@@ -274,15 +275,6 @@ def _role(message: Fields) -> str:
     return message.text("role").casefold()
 
 
-def _occurrences(messages: list[Fields]) -> list[tuple[int, int]]:
-    counts: Counter[int] = Counter()
-    found = []
-    for digest in map(_digest, messages):
-        counts[digest] += 1
-        found.append((digest, counts[digest]))
-    return found
-
-
 def _digest(m: Fields) -> int:
     """Identifies a message across requests: by the ids of its calls or of the call that it
     answers, else by its text. A client may shorten old results and drop fields."""
@@ -295,19 +287,10 @@ def _digest(m: Fields) -> int:
     else:
         identifier = content_text(content).strip()
         identifier = identifier or repr(content or m.get("function_call") or "")
-        if role in {"system", "developer"}:
+        if role in _INSTRUCTS:
             # The rest may contain the time of day.
             identifier = identifier[:_INSTRUCTIONS_PREFIX]
-    key = f"{role}\0{identifier}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(key, digest_size=8).digest())
-
-
-def _conversation_key(messages: list[Fields]) -> int:
-    """Identifies a conversation of a log by its instructions and its first message."""
-    instructs = [_role(message) in {"system", "developer"} for message in messages]
-    first = instructs.index(False) if False in instructs else len(messages)
-    joined = ",".join(map(str, map(_digest, messages[: first + 1]))).encode()
-    return int.from_bytes(blake2b(joined, digest_size=8).digest())
+    return key64(f"{role}\0{identifier}")
 
 
 def _is_row(value: object) -> bool:
@@ -324,12 +307,6 @@ def _detect(sample: Sample) -> bool:
     return mostly(_is_row, sample.items)
 
 
-def _detect_lines(sample: Sample) -> bool:
-    rows = sum(map(_is_row, sample.lines))
-    # A single object is read as a document.
-    return rows > 1 and rows * 2 > len(sample.lines)
-
-
 def _detect_requests(sample: Sample) -> bool:
     requests = responses = 0
     for line in sample.lines:
@@ -342,5 +319,12 @@ def _detect_requests(sample: Sample) -> bool:
 
 
 FORMAT = Format("openai_rows", "document", OpenAIRowsReader, _detect, several=True)
-LINES = Format("openai_row_lines", "lines", OpenAIRowsReader, _detect_lines, several=True)
+LINES = Format(
+    "openai_row_lines",
+    "lines",
+    OpenAIRowsReader,
+    # A single object is read as a document.
+    lambda sample: len(sample.lines) > 1 and mostly(_is_row, sample.lines),
+    several=True,
+)
 REQUESTS = Format("openai_requests", "text", OpenAIRequestLogReader, _detect_requests)

@@ -69,6 +69,12 @@ def parts_of(content: object) -> tuple[Part, ...]:
     return tuple(map(part_of, blocks_of(content)))
 
 
+def reply_parts(thought: str, words: str, calls: Iterable[Part] = ()) -> tuple[Part, ...]:
+    """A reply's thought, words and calls, without what is empty."""
+    said = (Reasoning(thought), Text(words))
+    return (*(part for part in said if part.text), *calls)
+
+
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without the white space at its ends."""
     body = text[start:end]

@@ -31,7 +31,6 @@ _FOLDER = re.compile(r"<path>[^\n]*</path>\n<type>directory</type>\n")
 
 class OpencodeReader(ItemReader):
     child: bool = False  # another session started this one, so its prompts were not typed
-    cwd: str = ""
     statuses: dict[str, str] = field(default_factory=dict)
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""

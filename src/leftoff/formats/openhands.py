@@ -20,6 +20,7 @@ from leftoff.formats.openai_parts import (
     calls_of,
     content_text,
     decode_arguments,
+    reply_parts,
     trim_span,
     usage_of,
 )
@@ -45,9 +46,6 @@ class OpenHandsReader(ItemReader):
 
     lists = (*_EVENT_LISTS, "history")
 
-    model: str = ""
-    cwd: str = ""
-    turns: int = 0
     response: str = ""
     spoken: bool = False  # a prompt was read: a message without a source is the agent's
     created: list[str] = field(default_factory=list)
@@ -134,7 +132,8 @@ class OpenHandsReader(ItemReader):
         said = event.at("llm_message")
         text = content_text(said.get("content"))
         if event.get("source") == "agent":
-            return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], say)
+            thought = _sdk_thought(event, said)
+            return self._reply(event, reply_parts(thought, "", (rec.Text(text),)), say)
         # Skills that the recorder adds to the prompt; nobody typed them.
         added = content_text(event.get("extended_content"))
         shown = (rec.Text(text), rec.Text(added)) if added else (rec.Text(text),)
@@ -145,14 +144,12 @@ class OpenHandsReader(ItemReader):
         given = decode_arguments(event.get("tool_call.arguments"))
         if not isinstance(given, dict):
             given = {k: v for k, v in event.at("action").value.items() if k != "kind"}
-        parts: list[rec.Part] = [*_sdk_thoughts(event, Fields(None))]
-        thought = content_text(event.get("thought"))
-        if thought.strip():
-            parts.append(rec.Text(thought))
-        if name == "finish" and (said := Fields(given).text("message")):
-            parts.append(rec.Text(said))
-        parts.append(self.call(event.text("tool_call_id"), name, given))
-        return self._reply(event, parts, say)
+        words = content_text(event.get("thought"))
+        final = Fields(given).text("message") if name == "finish" else ""
+        call = self.call(event.text("tool_call_id"), name, given)
+        parts = reply_parts("", final, (call,))
+        thought, said = _sdk_thought(event, Fields(None)), words if words.strip() else ""
+        return self._reply(event, reply_parts(thought, said, parts), say)
 
     def _sdk_result(self, event: Fields, kind: str, say: Builder) -> rec.Message:
         call = event.text("tool_call_id")
@@ -193,7 +190,7 @@ class OpenHandsReader(ItemReader):
             return say("user", (rec.Text(text),), "", typed)
         if source == "environment":
             return say("user", (rec.Text(text),))
-        return self._reply(event, [rec.Text(text)], say)
+        return self._reply(event, (rec.Text(text),), say)
 
     def _action_message(self, event: Fields, action: str, say: Builder) -> rec.Message:
         flat = not isinstance(event.get("args"), dict)
@@ -206,23 +203,19 @@ class OpenHandsReader(ItemReader):
         call = self.call(f"event-{number}" if isinstance(number, int) else "", name, given)
         if action == "run_ipython" or action == "edit" or action == "write":
             self.created = [*self.created[-15:], call.id]
-        parts: list[rec.Part] = []
-        response = event.at("tool_call_metadata.model_response")
+        response, reasoning = event.at("tool_call_metadata.model_response"), ""
         if response.text("id") != self.response or not self.response:
-            if reasoning := _reply_message(response).text("reasoning_content"):
-                parts.append(rec.Reasoning(reasoning))
-        if thought.strip() and action != "think":
-            parts.append(rec.Text(thought))
-        parts.append(call)
-        return self._reply(event, parts, say)
+            reasoning = _reply_message(response).text("reasoning_content")
+        said = thought if thought.strip() and action != "think" else ""
+        return self._reply(event, reply_parts(reasoning, said, (call,)), say)
 
-    def _reply(self, event: Fields, parts: list[rec.Part], say: Builder) -> rec.Message:
+    def _reply(self, event: Fields, parts: tuple[rec.Part, ...], say: Builder) -> rec.Message:
         facts = event.at("tool_call_metadata.model_response")
         self.turns += 1
         self.response = facts.text("id") or event.text("llm_response_id") or f"r{self.turns}"
         return say(
             "assistant",
-            tuple(parts),
+            parts,
             response=self.response,
             model=facts.text("model") or self.model,
             usage=usage_of(facts.get("usage")) or self._accumulated(event),
@@ -313,13 +306,11 @@ class OpenHandsOutputReader(Struct):
         return chain((rec.NewSession(name),), events)
 
 
-def _sdk_thoughts(event: Fields, said: Fields) -> Iterator[rec.Part]:
+def _sdk_thought(event: Fields, said: Fields) -> str:
     """The thoughts of an event of the agent SDK; encrypted ones have no text."""
     text = event.text("reasoning_content") or said.text("reasoning_content")
     blocks = event.each("thinking_blocks") or said.each("thinking_blocks")
-    text = text or "\n\n".join(filter(None, (b.text("thinking") for b in blocks)))
-    if text:
-        yield rec.Reasoning(text)
+    return text or "\n\n".join(filter(None, (b.text("thinking") for b in blocks)))
 
 
 def _task(text: str) -> tuple[rec.Typed, ...]:

@@ -21,8 +21,6 @@ _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
 class PiReader(ItemReader):
-    cwd: str = ""
-    model: str = ""
     commands: int = 0  # how many commands the person ran; their calls have no ids
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:

@@ -221,6 +221,9 @@ class ItemReader(Struct):
     # itself.
     lists: ClassVar[tuple[str, ...]] = ("messages",)
 
+    model: str = ""  # that spoke last, or speaks all the time
+    cwd: str = ""
+    turns: int = 0  # number of the last reply
     calls: int = 0  # number of the last id that was made for a call
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Id and tool name of the calls that have no result yet, oldest first."""

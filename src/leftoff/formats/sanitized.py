@@ -24,8 +24,6 @@ REASON = (
 
 
 class SanitizedReader(ItemReader):
-    turns: int = 0
-
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         """The message of a line.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from leftoff import model as rec
 from leftoff.formats.chat import ROLES
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, dicts_of, json_text, time_of_s
+from leftoff.formats.lenient_json import Fields, json_text, time_of_s
 from leftoff.formats.openai_parts import decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
 
@@ -17,8 +17,6 @@ _NAMED = ("user", "assistant", "system", "developer", "tool")
 
 class SemanticKernelReader(ItemReader):
     lists = ("messages", "chat_history")
-
-    turns: int = 0
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         if (about := document.at("workflow_metadata")).value:
@@ -100,7 +98,7 @@ def _is_message(value: object) -> bool:
 
 def _detect(sample: Sample) -> bool:
     if "chat_history" in sample.keys:
-        history = dicts_of(sample.document["chat_history"])
+        history = sample.listed("chat_history")
         return "workflow_metadata" in sample.keys and any("role" in m for m in history)
     return mostly(_is_message, sample.listed("messages"))
 

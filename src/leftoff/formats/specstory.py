@@ -48,7 +48,6 @@ _ANSWER = re.compile(r"\*\*Answer:\*\* ?(.*)")
 class SpecStoryReader(TextReader):
     who: str = ""
     side: bool = False
-    model: str = ""
     time: str = ""
     began: str = ""
     held: list[int] = field(default_factory=list)

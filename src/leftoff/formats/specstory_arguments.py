@@ -72,7 +72,9 @@ def _parse_parameters(
     after = re.sub(r"\A\s*Result:[ \t]*\n", "\n", after)
     output = _one_fence(after)[1]
     if kind == "plan" and output and '"finalTodos"' in output and "todos" not in given:
-        given = {**given, **_final_todos(output)}
+        # The arguments hold the changed items at most, the result the whole list.
+        listed = Fields(decode_arguments(output)).get("finalTodos")
+        given = {**given, "todos": listed} if isinstance(listed, list) else given
     return given, output
 
 
@@ -150,12 +152,6 @@ def _split_answer(body: str) -> tuple[str, str | None]:
     return body[: result.start()], answer
 
 
-def _file_in(rest: str) -> str:
-    """The file that a summary names; "" for none."""
-    named = _FILE.search(rest)
-    return unescape(named[1].strip()) if named is not None else ""
-
-
 def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], str | None]:
     if kind == "ask":
         question, mark, answer = body.partition("**Answer:**")
@@ -163,7 +159,8 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
         if not mark:
             question, output = _one_fence(body)
         return {"question": unescape(question.strip())}, output
-    named = _file_in(rest)
+    file = _FILE.search(rest)
+    named = unescape(file[1].strip()) if file is not None else ""
     if kind == "create" and named and "```diff" in body:
         return {"file_path": named, "diff": _one_fence(body)[1]}, None
     if kind in {"patch", "create"}:
@@ -218,12 +215,6 @@ def _terminal(given: dict[str, object]) -> tuple[dict[str, object], str | None]:
         made["exit_code"] = code
     output = shown.text(text) if isinstance(shown.get(text), str) or code is not None else None
     return made, output
-
-
-def _final_todos(output: str) -> dict[str, object]:
-    """The to-do list that stands in a result: the arguments hold the changed items at most."""
-    listed = Fields(decode_arguments(output)).get("finalTodos")
-    return {"todos": listed} if isinstance(listed, list) else {}
 
 
 def _fence_lines(body: str) -> tuple[list[str], list[int]]:

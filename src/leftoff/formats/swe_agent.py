@@ -60,9 +60,6 @@ class SweAgentReader(ItemReader):
     lists = ("history",)
 
     opened: str = ""
-    cwd: str = ""
-    model: str = ""
-    turns: int = 0
     prompted: bool = False
     submitted: bool = False  # the last call handed in the work
 

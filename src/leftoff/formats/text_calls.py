@@ -31,14 +31,16 @@ def calls_in(text: str, make: Callable[[str, object], ToolCall]) -> list[Part]:
     parts: list[Part] = []
     position = 0
     for found in _FUNCTION.finditer(text):
-        words = text[position : found.start()].strip()
-        if words:
+        if words := text[position : found.start()].strip():
             parts.append(Text(words))
-        values = {p[1]: _parameter_value(p[2]) for p in _PARAMETER.finditer(found[2])}
+        # One line end after the opening and before the closing mark of a value is layout.
+        values = {
+            p[1]: p[2].removeprefix("\n").removesuffix("\n")
+            for p in _PARAMETER.finditer(found[2])
+        }
         parts.append(make(found[1], values))
         position = found.end()
-    rest = text[position:].strip()
-    if rest:
+    if rest := text[position:].strip():
         parts.append(Text(rest))
     return parts
 
@@ -69,16 +71,9 @@ def result_of(call_id: str, text: str) -> ToolResult:
     # OpenHands's terminal waits for a command only so long; then it may still run.
     if code == -1 or _NO_NEW_OUTPUT in tail:
         return ToolResult(call_id, text, "timeout" if "timed out" in tail else "running")
+    failed = announced is not None and text.lstrip()[:6].upper() == "ERROR:"
     if code is not None:
         status = "error" if code else "ok"
-    elif announced is not None and text.lstrip()[:6].upper() == "ERROR:":
-        status = "error"
-    elif _FAILED_ACTION in text[-200:]:
+    elif failed or _FAILED_ACTION in text[-200:]:
         status = "error"
     return ToolResult(call_id, text, status, code)
-
-
-def _parameter_value(value: str) -> str:
-    """A parameter's value; one line end after the opening and before the closing mark is
-    layout."""
-    return value.removeprefix("\n").removesuffix("\n")

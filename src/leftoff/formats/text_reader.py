@@ -32,6 +32,7 @@ class TextReader(Struct):
 
     first: int = 0  # the line on which the block begins
     lines: list[bytes] = []
+    model: str = ""
     turns: int = 0
     calls: int = 0
 

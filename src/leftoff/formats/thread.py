@@ -43,8 +43,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
-
-from msgspec import Struct
+from typing import TypeAlias, cast
 
 from leftoff.codec import blake2b
 from leftoff.model import Message
@@ -103,16 +102,8 @@ def keys64(identities: list[str]) -> array[int]:
 _OF_MESSAGES = ("responses", "keys", "parents")
 _OF_LINKS = ("link_keys", "link_parents")
 
-
-class Packed(Struct, frozen=True):
-    """A thread as bytes, for saving."""
-
-    rows: bytes
-    responses: bytes
-    keys: bytes
-    parents: bytes
-    link_keys: bytes
-    link_parents: bytes
+# A thread as bytes, for saving: its rows, then its columns in the order of `Thread.COLUMNS`.
+Packed: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes, bytes]
 
 
 class Thread:
@@ -162,17 +153,6 @@ class Thread:
         self._room -= 1
         if not self._room:
             self._pack()
-
-    def append(self, row: int, response: int, key: int, parent: int) -> None:
-        """Appends a row of another thread."""
-        self.rows.append(row)
-        for name, value in zip(self.COLUMNS, (response, key, parent), strict=False):
-            self.column(name).append(value)
-
-    def append_link(self, key: int, parent: int) -> None:
-        """Appends a link of another thread."""
-        self.column("link_keys").append(key)
-        self.column("link_parents").append(parent)
 
     def _pack(self) -> None:
         if self._room == BATCH:
@@ -297,8 +277,8 @@ class Thread:
 
     def pack(self) -> Packed:
         """The rows as bytes."""
-        columns = {name: self.column(name).tobytes() for name in self.COLUMNS}
-        return Packed(rows=self.rows.tobytes(), **columns)
+        columns = (self.column(name).tobytes() for name in self.COLUMNS)
+        return cast("Packed", (self.rows.tobytes(), *columns))
 
     @classmethod
     def unpack(cls, packed: Packed) -> Thread:
@@ -309,6 +289,7 @@ class Thread:
 
     def extend(self, packed: Packed) -> None:
         """Appends the rows that another thread packed."""
-        self.rows.frombytes(packed.rows)
-        for name in self.COLUMNS:
-            self.column(name).frombytes(getattr(packed, name))
+        for column, data in zip(
+            (self.rows, *map(self.column, self.COLUMNS)), packed, strict=True
+        ):
+            column.frombytes(data)
