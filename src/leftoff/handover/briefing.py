@@ -29,6 +29,7 @@ from leftoff.handover.lines import (
     KINDS,
     NAMES,
     earlier_parts,
+    few_files,
     name_lines,
     parts,
     state_lines,
@@ -130,11 +131,14 @@ def _packed(
         missing.update((part.title, part.left_out) for part in chosen)
         return head + block_text(chosen) + "</leftoff>\n"
 
-    for listed in (None, *LISTED):
-        whole = [*before, *parts(shown, listed=listed), *after]
-        block = fit(whole, render=text)
+    whole = [*before, *parts(shown), *after]
+    block = fit(whole, render=text)
+    for listed in LISTED:
         if not missing.get(KINDS[FILES].shown):
             break
+        files = few_files(shown, listed)
+        whole = [files if part.title == files.title else part for part in whole]
+        block = fit(whole, render=text)
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
         block = fit(fresh, render=text)

@@ -357,7 +357,7 @@ def _blocks(text: str, message: int) -> tuple[Fact, ...]:
 
 
 def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:
-    known = [f for f in changed if f.committed is not None and f.certainty != "unknown"]
+    known = [f for f in changed if f.committed is not None]
     loose = [f for f in known if f.committed is False]
     git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
     turn = summary.turn

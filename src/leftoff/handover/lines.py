@@ -125,14 +125,12 @@ def state_lines(state: State) -> list[str]:
     return lines
 
 
-def parts(handover: Handover, *, stored: bool = False, listed: int | None = None) -> list[Part]:
+def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
     """The parts of a handover in the order in which they are shown; empty ones left out.
 
     Args:
         stored: every line stands alone, and the titles are those of a stored document; else
-            files of one folder stand below it, and the titles are those for a reader.
-        listed: so many changed files have a line of their own, the others are named together;
-            None for all."""
+            files of one folder stand below it, and the titles are those for a reader."""
     h = handover
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
@@ -144,6 +142,7 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
     in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
+    done = Line((f"{BULLET}{plural(h.to_dos_done, 'item')} completed",), 0.4)
     facts: dict[str, Iterable[Fact]] = {
         "Asked of the person, not answered": asked,
         "Started in the background, no end seen": h.running,
@@ -170,8 +169,8 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
         "The person's last message": _whole(last),
         "The agent's last words": _whole(words),
         STEPS: _steps(h.steps),
-        "To do": _to_dos(h),
-        FILES: file_lines(h, listed, grouped=not stored),
+        "To do": (*_lines(h.to_dos), *[done] * (h.to_dos_done > 0)),
+        FILES: file_lines(h, None, grouped=not stored),
         "The person said before": _said(h.said),
         "The person requires": tuple(line for _, line in _alike(h.constraints)),
         "Files read": _short(h.read),
@@ -185,12 +184,17 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
         kind, lines = KINDS[title], found[title]
         if closed and title == OPEN:
             kind = replace(kind, share=OPEN_SHARE)
-        elif listed is not None and title == FILES:
-            kind = replace(kind, share=UNLISTED_SHARE)
         as_stored = stored or (own and title == "The task")
         if lines:
             shown.append(kind.part(lines, None if as_stored else kind.shown or None))
     return shown
+
+
+def few_files(handover: Handover, listed: int) -> Part:
+    """The part of the changed files in which so many have a line of their own, and the others
+    are named together."""
+    kind = replace(KINDS[FILES], share=UNLISTED_SHARE)
+    return kind.part(file_lines(handover, listed), kind.shown)
 
 
 def titles(*, closed: bool) -> list[str]:
@@ -340,13 +344,6 @@ def _step(words: Fact | None, done: Fact | None) -> Line:
     if not words or len(words.text) <= SHORT:
         return line_of(forms, BULLET, weight)
     return replace(line_of(forms, BULLET, weight + REPORTS), enough=1)
-
-
-def _to_dos(handover: Handover) -> tuple[Line, ...]:
-    lines = list(_lines(handover.to_dos))
-    if handover.to_dos_done:
-        lines.append(Line((f"{BULLET}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
-    return tuple(lines)
 
 
 def name_lines(names: Sequence[str]) -> tuple[Line, ...]:

@@ -66,8 +66,6 @@ def names(text: str) -> set[str]:
         name = match.group().strip(".-$@~*/")
         if "/" in name:
             parts = [part for part in name.split("/") if part]
-            if not parts:
-                continue
             last = parts[-1].strip(".")
             name = last if _is_name(last) else "/".join(parts[-2:])
             if all(len(p) < 3 or p.casefold() in _FUNCTION_WORDS for p in name.split("/")):

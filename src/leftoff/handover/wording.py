@@ -1,6 +1,7 @@
 """Formatting of values for documents and screens, and neutralisation of recorded text, so that
 it cannot break the markup of the document around it."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,9 @@ MAX_ITEM_LENGTH = 400
 
 # Code points of a path in condensed text. Chosen by hand.
 MAX_PATH = 48
+
+# Programs that may have changed files and are named. Chosen by hand.
+MAX_RANKED = 5
 
 _RE = re.patterns(table(__file__, "wording.toml"))
 
@@ -105,33 +109,29 @@ def change_of(file: FileModification) -> str:
     return "created, later modified" if later else action_of(file)
 
 
-def unnamed_changes(
-    effects: Iterable[UnknownEffect], limit: int = 5, *, listed: bool = True
-) -> str:
+def unnamed_changes(effects: Iterable[UnknownEffect], *, listed: bool = True) -> str:
     """A phrase that names the programs which may have changed unknown files, and the edits
     whose file is not recorded; "" for none.
 
     Args:
         listed: changed files stand beside the phrase."""
-    edits: dict[str, int] = {}
-    others: dict[str, int] = {}
+    edits, others = Counter[str](), Counter[str]()
     for effect in effects:
         known = effect.action != "unknown" and kind_of(effect.tool) in EDITS
-        counts = edits if known else others
-        tool = brief(effect.tool, 40)
-        counts[tool] = counts.get(tool, 0) + effect.count
+        (edits if known else others)[brief(effect.tool, 40)] += effect.count
     found = {
         "edits of files that are not recorded": edits,
         f"may have changed {'these or others' if listed else 'files'}": others,
     }
-    return "; ".join(f"{head}: {_ranked(n, limit)}" for head, n in found.items() if n)
+    return "; ".join(f"{head}: {_ranked(n)}" for head, n in found.items() if n)
 
 
-def _ranked(counts: dict[str, int], limit: int) -> str:
+def _ranked(counts: Counter[str]) -> str:
     """Tools with their numbers of calls, most first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    more = f" and {len(ranked) - limit} more" if len(ranked) > limit else ""
-    return ", ".join(f"{tool} ×{count}" for tool, count in ranked[:limit]) + more
+    rest = len(ranked) - MAX_RANKED
+    named = ", ".join(f"{tool} ×{count}" for tool, count in ranked[:MAX_RANKED])
+    return f"{named} and {rest} more" if rest > 0 else named
 
 
 def inline_prose(text: str, limit: int = MAX_ITEM_LENGTH) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 from msgspec import Struct, field
 
-from leftoff.budget.tasks import DEFAULT_BUDGET, DEFAULT_MODEL, ContextMetrics
+from leftoff.budget.tasks import DEFAULT_BUDGET, ContextMetrics
 from leftoff.codec import JsonObject
 from leftoff.errors import StateError
 from leftoff.handover.resume_log.from_summary import log_fields
@@ -122,22 +122,11 @@ class ResumeLog(Value, frozen=True, kw_only=True):
             if not isinstance(value, Mapping):
                 wrong = type_name(value)
                 raise StateError(f"session state: {name} must be an object, not {wrong}")
-        filled = {
-            "total_budget": DEFAULT_BUDGET,
-            "used_tokens": 0,
-            "model": DEFAULT_MODEL,
-            "stop_reason": stop_reason,
-            "timestamp": timestamp,
-            **{k: v for k, v in metrics.items() if v is not None and v != ""},
-        }
-        return cls.from_dict(
-            {
-                **known,
-                "session_id": session_id,
-                "context_metrics": {k: v for k, v in filled.items() if v != ""},
-                "metadata": {**metadata, **others},
-            }
-        )
+        known |= {"session_id": session_id, "metadata": {**metadata, **others}}
+        filled = {k: v for k, v in metrics.items() if v is not None and v != ""}
+        filled = {"stop_reason": stop_reason, "timestamp": timestamp, **filled}
+        filled = {k: v for k, v in filled.items() if v != ""}
+        return cls.from_dict({**known, "context_metrics": filled})
 
     @classmethod
     def from_todo_list(
@@ -181,11 +170,9 @@ class ResumeLog(Value, frozen=True, kw_only=True):
             raise StateError("not a resume log: context_metrics is no object")
         counts = {"total_budget": DEFAULT_BUDGET, "used_tokens": 0}
         known = ContextMetrics.from_dict({**counts, **metrics}).to_dict()
-        # `super()` fails here: msgspec creates a new class from this class body.
-        made: Self = Value.from_dict.__func__(  # type: ignore[attr-defined]
-            cls, {**data, "context_metrics": known}, where or "resume log"
-        )
-        return made
+        given = {**data, "context_metrics": known}
+        # A bare `super()` fails: msgspec creates a new class from this class body.
+        return super(ResumeLog, cls).from_dict(given, where or "resume log")  # noqa: UP008
 
     # -- markdown ------------------------------------------------------------------------------
 

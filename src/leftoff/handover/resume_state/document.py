@@ -184,16 +184,19 @@ class ResumeState(Part, frozen=True, kw_only=True):
     completed: bool = False
     metadata_extra: codec.JsonObject = field(default_factory=dict)
 
+    def all_variables(self) -> codec.JsonObject:
+        """The variables of the run, with the tools that were available."""
+        tools = self.available_tools
+        named = {} if tools is None else {"available_tools": list(tools)}
+        return {**self.workflow_variables, **named}
+
     def to_dict(self) -> codec.JsonObject:
         """The state as plain values, in the structure of its file."""
-        variables = dict(self.workflow_variables)
-        if self.available_tools is not None:
-            variables["available_tools"] = list(self.available_tools)
         shared = {name: getattr(self, name) for name in _SHARED}
         metadata = {theirs: getattr(self, ours) for ours, theirs in _METADATA.items()}
         return ResumeFile(
             workflow_metadata=WorkflowMetadata(**metadata, extra=self.metadata_extra),
-            workflow_variables=variables,
+            workflow_variables=self.all_variables(),
             extra=self.extra,
             **shared,
         ).to_dict()
@@ -213,9 +216,8 @@ class ResumeState(Part, frozen=True, kw_only=True):
             raise StateError(
                 "not a resume state: it has neither 'workflow_metadata' nor 'workflow_id'"
             )
-        # `super()` fails here: msgspec creates a new class from this class body.
-        made: Self = Part.from_dict.__func__(cls, value, where)  # type: ignore[attr-defined]
-        return made
+        # A bare `super()` fails: msgspec creates a new class from this class body.
+        return super(ResumeState, cls).from_dict(value, where)  # noqa: UP008
 
     @classmethod
     def _from_file(cls, file: ResumeFile) -> Self:
@@ -276,9 +278,6 @@ class WorkflowExecutionContext(Part, frozen=True, kw_only=True):
 
 def execution_context(state: ResumeState) -> WorkflowExecutionContext:
     """The run-time context for resuming a saved workflow."""
-    variables = dict(state.workflow_variables)
-    if state.available_tools is not None:
-        variables["available_tools"] = list(state.available_tools)
     history = tuple(
         ExecutionHistoryEntry(
             step_name=tool.function_name,
@@ -292,7 +291,7 @@ def execution_context(state: ResumeState) -> WorkflowExecutionContext:
     )
     return WorkflowExecutionContext(
         current_step=len(state.context_evolution.changes),
-        variables=variables,
+        variables=state.all_variables(),
         execution_history=history,
         start_time=state.start_time,
     )

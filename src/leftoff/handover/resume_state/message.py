@@ -178,19 +178,16 @@ def _variables(state: ResumeState) -> Iterator[Part]:
     for key, value in known.items():
         if key == "main_goal" and value == known.get("latest_request"):
             continue
-        items = [_value_text(v) for v in (value if isinstance(value, list) else [value])]
+        items = [
+            v if isinstance(v, str) else codec.dumps(codec.to_valid_json(v)).decode().strip()
+            for v in (value if isinstance(value, list) else [value])
+        ]
         if key == "open_errors":  # tool output, in states of earlier versions without marks
             items = [i if i.startswith("`") else inline_code(i) for i in items]
         name, kind = brief(key, 80), _TITLES.get(key, key)
         alone = MESSAGE_TEXTS["variable"].format(key=name, value="")
         bullet, title = (alone, "") if len(items) == 1 else ("  - ", f"• {name}:")
         yield stored_part(kind, items, bullet=bullet, title=title)
-
-
-def _value_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return codec.dumps(codec.to_valid_json(value)).decode().strip()
 
 
 def _instruction(
