@@ -17,10 +17,9 @@ from leftoff import api
 from leftoff.budget.tasks import TaskDocument
 from leftoff.budget.thresholds import preset
 from leftoff.handover.checkpoint import dumps
-from leftoff.handover.checkpoint.document import validated
+from leftoff.handover.checkpoint.document import NextAction, validated
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
-from leftoff.handover.decision_table import Decision
 from leftoff.incremental.accounts import account_of
 from leftoff.live.checkpoints.dumps import Sandbox
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator, Outcome
@@ -432,22 +431,21 @@ class _Run:
             self._check_notes()  # at 98 % a dump may have come that nobody waited for
         if not outcomes and self.task().last_handoff != handoffs:
             # Killed after the handoff but before it could be told: the store knows it.
-            outcomes = self._told_by_the_store(before, made)
+            outcomes = self._told_by_the_store(made)
         if outcomes and outcomes[-1].decision.now and not self._ended(outcomes):
-            fresh = outcomes[-1].decision.fresh
+            fresh = outcomes[-1].decision.provider == before
             if (self._provider() == before) != fresh:
                 self.faults.append(f"call {self.call}: the next call goes to {before} again")
         return outcomes
 
-    def _told_by_the_store(self, before: str, made: int) -> list[Outcome]:
+    def _told_by_the_store(self, made: int) -> list[Outcome]:
         name = self.task().checkpoints[-1]
         kept = self.store.inner.load("checkpoint", name)
         if kept is None:
             self.faults.append(f"{name}: is not in the store")
             return []
         checkpoint = validated(kept.document)
-        fresh = self._provider() == before
-        decision = Decision("force_handoff", self._provider(), fresh)
+        decision = NextAction(type="force_handoff", next_provider=self._provider())
         return [Outcome(checkpoint, decision, kept.where)]
 
     def _check(self, outcome: Outcome) -> None:

@@ -74,40 +74,17 @@ class Situation(Struct, frozen=True):
     force: bool = True
 
 
-class Decision(Struct, frozen=True):
-    """The result of `decide`.
-
-    Attributes:
-        type: the action; with `fallback`, the current provider continues and `provider` will
-            take over.
-        provider: the next provider; "" if the task stops or a helper takes it.
-        fresh: whether a new session of the same provider starts.
-        role: the helper's, "" for the others.
-        reason: in words."""
-
-    type: Action
-    provider: str = ""
-    fresh: bool = False
-    role: str = ""
-    reason: str = ""
-
-    @property
-    def now(self) -> bool:
-        """Whether the current session makes no further call: the task is handed over or
-        stops."""
-        return self.type not in {"continue", "fallback"}
-
-    def action(self) -> NextAction:
-        """The decision in the format of a checkpoint."""
-        return NextAction(
-            type=self.type,
-            next_provider=self.provider or None,
-            next_role=self.role or None,
-            handoff_instruction=self.reason or None,
-        )
+def next_action(type_: Action, why: str, provider: str = "", role: str = "") -> NextAction:
+    """A decision with its reason."""
+    return NextAction(
+        type=type_,
+        next_provider=provider or None,
+        next_role=role or None,
+        handoff_instruction=why,
+    )
 
 
-def decide(situation: Situation) -> Decision:
+def decide(situation: Situation) -> NextAction:
     """The decision for a situation, with its reason.
 
     >>> full = Candidate("a", 1000, 985)
@@ -121,34 +98,34 @@ def decide(situation: Situation) -> Decision:
     suffices = s.current.remaining >= needed
     if s.capacity == "90" and suffices:
         reason = f"{left}; an iteration takes about {thousands(needed)}K"
-        return Decision("continue", s.current.name, reason=reason)
+        return next_action("continue", reason, s.current.name)
     other = _best_provider(s)
     if other is None:
-        return Decision("continue", s.current.name, reason=f"{left}; {_why_no_other(s)}")
+        return next_action("continue", f"{left}; {_why_no_other(s)}", s.current.name)
     why = "the window is nearly full" if suffices else "the next iteration may not fit"
     taken = f"{other.name} takes over, with {thousands(other.remaining)}K"
-    return Decision("fallback", other.name, reason=f"{left}, {why}; {taken}")
+    return next_action("fallback", f"{left}, {why}; {taken}", other.name)
 
 
-def _hand_over(s: Situation) -> Decision:
+def _hand_over(s: Situation) -> NextAction:
     """The decision if the current session cannot continue: the first possible successor."""
     why = s.error.replace("_", " ") or f"{s.capacity} % of {s.current.name} is used"
     if s.handoffs >= MAX_HANDOFFS:
         why += f", and {s.handoffs} handoffs have brought no progress"
-        return Decision("stop", reason=why)
+        return next_action("stop", why)
     other = _best_provider(s)
     if other is not None:
         room = f"{thousands(other.remaining)}K tokens left"
-        return Decision("force_handoff", other.name, reason=f"{why}; {other.name} has {room}")
+        return next_action("force_handoff", f"{why}; {other.name} has {room}", other.name)
     name, why = s.current.name, f"{why}; {_why_no_other(s)}"
     usable = s.current.available and s.error not in _UNUSABLE
     if usable and s.need < NEARLY_FULL * s.current.total:
         why += f", so {name} begins a fresh session"
-        return Decision("force_handoff", name, fresh=True, reason=why)
+        return next_action("force_handoff", why, name)
     if s.helper:
         why += f", and a fresh session of {name} is no way out, so a helper agent looks at it"
-        return Decision("helper_agent", role=HELPER, reason=why)
-    return Decision("stop", reason=f"{why}, and there is no helper agent")
+        return next_action("helper_agent", why, role=HELPER)
+    return next_action("stop", f"{why}, and there is no helper agent")
 
 
 def _best_provider(s: Situation) -> Candidate | None:

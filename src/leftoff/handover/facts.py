@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LikelyDecisions, by_weight, is_sure
@@ -40,6 +40,7 @@ from leftoff.summary import (
     FileModification,
     GitEvent,
     Name,
+    TurnState,
     UnknownEffect,
     UserRequest,
     Words,
@@ -94,23 +95,14 @@ class Fact(Struct, frozen=True):
     more: str = ""
 
 
-class State(Struct, frozen=True):
-    """Where the session stands.
+class State(TurnState, frozen=True):
+    """Where the session stands: whose turn it is, and what git knows.
 
     Attributes:
-        turn: open | closed | interrupted | "".
-        since: time of the last event, "" if not recorded.
-        question: what the agent asked last and the person did not answer.
-        failed, ended: why the agent could not go on; how the recorder says the run ended.
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
         loose: the names of these, the latest first, where they are few."""
 
-    turn: str = ""
-    since: str = ""
-    question: str = ""
-    failed: str = ""
-    ended: str = ""
     branch: str = ""
     commit: str = ""
     uncommitted: int | None = None
@@ -183,7 +175,7 @@ class Handover(Struct, frozen=True):
     @property
     def unfinished(self) -> Fact | None:
         """The last message, if the turn that answers it was not finished."""
-        return self.last_message if self.state.turn in {"open", "interrupted"} else None
+        return self.last_message if self.state.status in {"open", "interrupted"} else None
 
     @property
     def failed_checks(self) -> tuple[Fact, ...]:
@@ -362,11 +354,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
     git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
     turn = summary.turn
     return State(
-        turn=turn.status,
-        since=turn.since if turn.status else summary.session.ended,
-        question=turn.question,
-        failed=turn.failed,
-        ended=turn.ended,
+        **asdict(turn if turn.status else replace(turn, since=summary.session.ended)),
         branch=summary.session.branch or last_commits_branch(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,

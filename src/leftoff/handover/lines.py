@@ -102,7 +102,7 @@ def turn_words(state: State) -> str:
     """Whose turn it is, or how the run ended; "" where nothing is known."""
     if state.ended:
         return RUN_ENDED + brief(state.ended, SHORT)
-    return TURNS.get(state.turn, "")
+    return TURNS.get(state.status, "")
 
 
 def state_lines(state: State) -> list[str]:
@@ -137,7 +137,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
         asked = []
-    closed = h.state.turn == "closed"
+    closed = h.state.status == "closed"
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
     in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]

@@ -89,12 +89,30 @@ class DumpOutputs(Value, frozen=True, kw_only=True):
 
 
 class NextAction(Value, frozen=True, kw_only=True):
-    """The next action: a `decision_table.Decision` in the checkpoint's format."""
+    """What `decision_table.decide` says comes next.
+
+    Attributes:
+        type: with `fallback`, the current provider continues and `next_provider` will take
+            over.
+        next_provider: with `force_handoff`, the current one where a new session of it starts.
+        next_role: the helper's.
+        handoff_instruction: why, in words."""
 
     type: Action = "continue"
     next_provider: str | None = None
     next_role: str | None = None
     handoff_instruction: str | None = None
+
+    @property
+    def provider(self) -> str:
+        """The next provider; "" if the task stops or a helper takes it."""
+        return self.next_provider or ""
+
+    @property
+    def now(self) -> bool:
+        """Whether the current session makes no further call: the task is handed over or
+        stops."""
+        return self.type not in {"continue", "fallback"}
 
 
 class ContextCheckpoint(Value, frozen=True, kw_only=True):
@@ -119,12 +137,8 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
 
     def with_action(self, action: NextAction) -> "ContextCheckpoint":
         """A copy with the next action; a handoff pauses the task."""
-        status: Status = (
-            "paused_for_handoff"
-            if action.type in {"force_handoff", "helper_agent", "stop"}
-            else self.execution_state.status
-        )
-        state = replace(self.execution_state, status=status)
+        state = self.execution_state
+        state = replace(state, status="paused_for_handoff") if action.now else state
         return replace(self, next_action=action, execution_state=state)
 
     def with_outputs(self, outputs: DumpOutputs) -> "ContextCheckpoint":

@@ -22,6 +22,7 @@ from leftoff.handover.checkpoint import dumps, file_names, roles
 from leftoff.handover.checkpoint.document import (
     Capacity,
     ContextCheckpoint,
+    NextAction,
     checkpoint_id,
     checkpoint_of,
     validated,
@@ -36,10 +37,10 @@ from leftoff.handover.decision_table import (
     HELPER,
     PROVIDER_ERRORS,
     Candidate,
-    Decision,
     Situation,
     decide,
     handoff_log_line,
+    next_action,
 )
 from leftoff.live.checkpoints.dumps import (
     Answer,
@@ -69,7 +70,7 @@ class Outcome(Struct, frozen=True):
     and the seconds until the generated checkpoint was saved."""
 
     checkpoint: ContextCheckpoint
-    decision: Decision
+    decision: NextAction
     where: str
     told_by: str = "leftoff"
     why: str = ""
@@ -308,11 +309,11 @@ class CheckpointOrchestrator:
             checkpoint = self._new_checkpoint(task, pending, source)
         plan = task.plan
         if decided:
-            decision = _saved_decision(checkpoint)
+            decision = checkpoint.next_action
         else:
             need = max_tokens(prompt or plan.goal) + max_tokens(block(checkpoint))
             decision = self._decide(task, pending, need, growth)
-            checkpoint = checkpoint.with_action(decision.action())
+            checkpoint = checkpoint.with_action(decision)
         payload = dumps.build_payload(checkpoint, source, plan.paths)
         dump = self._options.context_dump
         markdown = dump.enabled and dump.markdown_update and not pending.error
@@ -375,10 +376,12 @@ class CheckpointOrchestrator:
             history_lines=self._options.context_dump.max_history_lines,
         )
 
-    def _decide(self, task: RunningTask, pending: Pending, need: int, growth: int) -> Decision:
+    def _decide(
+        self, task: RunningTask, pending: Pending, need: int, growth: int
+    ) -> NextAction:
         name, known = pending.provider, task.budgets
         if not self._options.handoff.enabled:
-            return Decision("continue", name, reason="handoffs are switched off")
+            return next_action("continue", "handoffs are switched off", name)
         budget = known.budgets[name]
         used = {n: b.tokens_consumed for n, b in known.budgets.items()}
         others = tuple(
@@ -405,7 +408,7 @@ class CheckpointOrchestrator:
         name, text = checkpoint.checkpoint_id, f"{payload.project_md.text}\n"
         return self.store.save("checkpoint", name, checkpoint.to_dict(), text=text)
 
-    def _hand_over(self, task: RunningTask, decision: Decision, name: str) -> None:
+    def _hand_over(self, task: RunningTask, decision: NextAction, name: str) -> None:
         """Carries out the decision. Repeated after a kill, it still counts the handoff once."""
         if decision.type == "fallback":
             task.change(staged=decision.provider)
@@ -420,11 +423,12 @@ class CheckpointOrchestrator:
             task.save()
         after = decision.provider or HELPER
         if handoffs == head.handoffs:
-            self.manager.record_handoff(task.id, after, decision.reason, name)
+            why = decision.handoff_instruction or ""
+            self.manager.record_handoff(task.id, after, why, name)
             if self._options.logging.log_handoffs:
                 line = handoff_log_line(task.id, head.provider, after, name)
                 logger.warning("%s", Redactor().text(line))
-        if decision.fresh:
+        if decision.provider == head.provider:
             self.manager.empty_task(task.id)
         elif decision.provider:
             total = self.providers.get(decision.provider)
@@ -462,15 +466,3 @@ def nearest(budget: TaskTokenBudget) -> Capacity:
     """The highest capacity that a budget has reached; "90" if none."""
     reached: tuple[Capacity, ...] = ("98", "95")
     return next((c for c in reached if budget.percent_used >= int(c)), "90")
-
-
-def _saved_decision(checkpoint: ContextCheckpoint) -> Decision:
-    action = checkpoint.next_action
-    provider = action.next_provider or ""
-    return Decision(
-        action.type,
-        provider,
-        action.type == "force_handoff" and provider == checkpoint.provider_name,
-        action.next_role or "",
-        action.handoff_instruction or "",
-    )
