@@ -15,7 +15,7 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 `MAX_BYTES` bytes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -40,6 +40,7 @@ from leftoff.handover.text_match import content_words
 from leftoff.handover.wording import brief, inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
+from leftoff.tokens import max_tokens
 
 # Bytes (UTF-8) of the block.
 MAX_BYTES = 8_000
@@ -102,7 +103,8 @@ def render_prompt(
     """The summary as a block for the next agent's prompt, of at most `budget` tokens (an upper
     bound); `place` as for `briefing`. `BudgetTooSmall` where not even the head fits the budget.
     """
-    fit = partial(pack, budget=budget, what="a prompt")
+    # Measured once: the block is packed several times.
+    fit = partial(pack, budget=budget, measure=cache(max_tokens), what="a prompt")
     return _packed(summary, fit, gate or Redactor(), place)
 
 

@@ -68,12 +68,9 @@ _ROWS = msgspec.convert(table(__file__, "parts.toml")["part"], tuple[Kind, ...])
 # The kinds of parts by title, in the order in which they are shown; that of the state first.
 KINDS = {kind.title: kind for kind in _ROWS}
 TITLES = tuple(KINDS)[1:]
-STATE, STEPS, OPEN = "state", "Last steps", "Left open"
+STATE, OPEN = "state", "Left open"
 FILES, CHECKS = "Files changed, latest first", "Checks, latest first"
 FAILURES, NAMES = "Failed, no later clean run seen", "Names in use"
-LIKELY = "Likely decided, no later mention found"
-LIKELY_THEN = "Likely decided, may have changed since"
-PLANS = "Planned on the way, may have changed since"
 
 # Shares of two parts, as in `parts.toml`: of what is left open after a closed turn, chosen by
 # hand, and of the files where not every one has a line: then none is without a name.
@@ -160,15 +157,15 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
     }
     remarks: dict[str, Iterable[Fact]] = {
         "Links the agent gave": h.links,
-        LIKELY: h.decisions,
-        LIKELY_THEN: h.likely,
-        PLANS: h.on_the_way,
+        "Likely decided, no later mention found": h.decisions,
+        "Likely decided, may have changed since": h.likely,
+        "Planned on the way, may have changed since": h.on_the_way,
         "Also said": h.sentences,
     }
     found = {
         "The person's last message": _whole(last),
         "The agent's last words": _whole(words),
-        STEPS: _steps(h.steps),
+        "Last steps": _steps(h.steps),
         "To do": (*_lines(h.to_dos), *[done] * (h.to_dos_done > 0)),
         FILES: file_lines(h, None, grouped=not stored),
         "The person said before": _said(h.said),
