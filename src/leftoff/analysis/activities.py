@@ -163,15 +163,10 @@ def _of_task(name: str, sub: str, command: str) -> str:
     """The activity of a task runner, by the words after its name."""
     start = command.find(name)
     words = re.split(r"[\s;&|]+", command[start : start + 160])[1:7]
-    for word in words:
-        if word.startswith("-") or "/" in word:
-            continue
-        for activity, pattern in _TASKS.items():
-            if activity != "run" and pattern.search(word):
-                return activity
+    plain = [word for word in words if not word.startswith("-") and "/" not in word]
+    named = (a for word in plain for a, p in _TASKS.items() if a != "run" and p.search(word))
+    if activity := next(named, ""):
+        return activity
     if sub in {"run", "exec"} or name in {"make", "just", "task", "mise"}:
         return "build" if name == "make" else "run"
-    for activity, pattern in _TASKS.items():
-        if pattern.search(sub):
-            return activity
-    return "run"
+    return next((activity for activity, p in _TASKS.items() if p.search(sub)), "run")

@@ -27,6 +27,7 @@ from leftoff.analysis.files.track import Tracker
 from leftoff.analysis.recent_calls import recent_calls, running, steps
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
+from leftoff.analysis.turns import turn_state
 from leftoff.analysis.working_set import recent_sentences, working_set
 from leftoff.budget.usage import context, conversation_tokens, spend, total
 from leftoff.extraction.evidence import Asked, Called, Failed
@@ -145,7 +146,7 @@ def assemble(
         file_modifications=modifications,
         unknown_effects=effects,
         user_requests=requests.user_requests(view),
-        turn=requests.turn_state(view),
+        turn=turn_state(view),
         checks=checks(view),
         git=git.git_events(view),
         key_findings=insights.key_findings(view),

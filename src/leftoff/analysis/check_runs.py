@@ -103,11 +103,10 @@ def _unstopped(tree: Tree, line: Line) -> dict[int, bool]:
 
 
 def _may_fail(tree: Tree) -> bool:
-    if isinstance(tree, int):
-        return True
-    if isinstance(tree, str):
-        return tree != "quiet" and not tree.startswith("echo:")
-    return any(map(_may_fail, tree[1]))
+    return any(
+        isinstance(leaf, int) or leaf != "quiet" and not leaf.startswith("echo:")
+        for leaf in _leaves(tree)
+    )
 
 
 def shown_by_later(

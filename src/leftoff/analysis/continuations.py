@@ -5,6 +5,7 @@ session id; only the ids of the records identify a copy. Each record counts once
 appears first."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import msgspec
 
@@ -26,23 +27,14 @@ def related(one: SessionState, other: SessionState) -> bool:
 
 def groups(recordings: Sequence[SessionState]) -> list[list[int]]:
     """Indices of the recordings that belong together, each group in order of time."""
-    owner = list(range(len(recordings)))
-
-    def root(index: int) -> int:
-        while owner[index] != index:
-            index = owner[index]
-        return index
-
-    for i, one in enumerate(recordings):
-        for j in range(i):
-            if root(i) != root(j) and related(one, recordings[j]):
-                owner[root(i)] = root(j)
-    found: dict[int, list[int]] = {}
-    for index in range(len(recordings)):
-        found.setdefault(root(index), []).append(index)
-    for group in found.values():
-        group.sort(key=lambda i: (recordings[i].header.started, i))
-    return list(found.values())
+    found: list[list[int]] = []
+    for number, one in enumerate(recordings):
+        mine = [group for group in found if any(related(one, recordings[n]) for n in group)]
+        found = [group for group in found if group not in mine]
+        found.append([number, *chain.from_iterable(mine)])
+    for group in found:
+        group.sort(key=lambda n: (recordings[n].header.started, n))
+    return sorted(found, key=min)
 
 
 def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:

@@ -15,7 +15,8 @@ from leftoff.analysis.activities import IDLE, edits, of_command, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.done_work import DoneWork, content, is_dropped
 from leftoff.analysis.git import git_events
-from leftoff.analysis.requests import LAST_WORDS, turn_state, user_requests
+from leftoff.analysis.requests import LAST_WORDS, user_requests
+from leftoff.analysis.turns import turn_state
 from leftoff.extraction.errors import stands_out
 from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import is_pasted
@@ -421,6 +422,9 @@ def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str
 def _said_left(view: SessionView) -> list[NextStep]:
     """What the agent said to be left: in answer to the last prompts, or put off at any time, in
     its last list of next steps, or not delivered by anything since."""
+    sentences = view.sentences("next_step")
+    if not sentences:
+        return []
     asked = [a for a in view.active(Asked) if a.via == "prompt"]
     prompts = [a.ref.message for a in asked]
     answers = {a.said: a for a in reversed(asked)}  # to reports, as against words in a turn
@@ -435,7 +439,6 @@ def _said_left(view: SessionView) -> list[NextStep]:
     # The recorder may not say what became of the calls that follow the last words.
     acted = goes_on or call is not None and call.message >= last
     found = []
-    sentences = view.sentences("next_step")
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
     # What was asked for since stands among the requests.
     done = DoneWork([*_done_words(view), *((a.ref.message, a.text) for a in asked)])

@@ -6,8 +6,9 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.insights import next_steps, to_dos
 from leftoff.analysis.milestones import milestones
-from leftoff.analysis.requests import is_unfinished, turn_state, user_requests
+from leftoff.analysis.requests import is_unfinished, user_requests
 from leftoff.analysis.stages import timeline
+from leftoff.analysis.turns import turn_state
 from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, Check, ProgressInfo, StageChange
 

@@ -22,8 +22,6 @@ from leftoff.session_view import SessionView, call_of, once
 from leftoff.summary import UserRequest
 from leftoff.tables import table
 
-__all__ = ["is_unfinished", "turn_state", "user_requests"]
-
 # A question that took the agent at least so many calls was a task. Chosen by hand; not
 # measured.
 TASK_CALLS = 4

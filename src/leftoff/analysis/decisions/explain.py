@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,7 +22,6 @@ from leftoff.analysis.stages import MIN_RUN, Segment, labelled_segments, stage_r
 from leftoff.extraction.decision_model import MODEL, PERSON, SCALE
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
-from leftoff.summary import KeyDecision
 
 # Margin below the threshold within which rejected candidates are still listed.
 NEAR_MARGIN = 0.1
@@ -140,51 +140,44 @@ def _decisions(view: SessionView) -> tuple[DecisionExplanation, ...]:
     for place in sorted(listed):
         decision, reported = listed[place], place in in_summary
         at = where.get(place) if decision.owner == "agent" else None
-        if at is None:
-            if reported or decision.confidence >= PERSON.least / SCALE - NEAR_MARGIN:
-                found.append(_of_user(decision, reported))
+        needed = REPORT_THRESHOLD
+        how = "the statement's own, calibrated with its rank in the session"
+        own: dict[str, Any] = {}
+        if at is not None:
+            number, k = at
+            group, together = groups[number], scores.odds[number]
+            own = {
+                "log_odds": round(scores.logits[number][k], 3),
+                "parts": _parts(group[k]),
+                "together": round(together, 3),
+                "message_confidence": round(scores.message_chance(number), 3),
+                "sentences": len(group),
+                "place": scores.rank[together] + 1,
+                "messages": len(scores.odds),
+            }
+        elif not reported and decision.confidence < PERSON.least / SCALE - NEAR_MARGIN:
             continue
-        number, k = at
-        group, logits = groups[number], scores.logits[number]
-        together = scores.odds[number]
+        elif ARROW in decision.text:
+            needed = 0.0
+            how = "the share of answers to a question that are decisions, by reading"
+        else:
+            needed = PERSON.least / SCALE
+            how = "the sentence's own, calibrated; in another language the share that is right"
         found.append(
             DecisionExplanation(
                 text=decision.text,
                 type=decision.type,
-                owner="agent",
+                owner=decision.owner,
                 confidence=decision.confidence,
                 reported=reported,
-                needed=REPORT_THRESHOLD,
+                needed=needed,
                 rule=decision.rule,
-                how="the statement's own, calibrated with its rank in the session",
+                how=how,
                 ref=decision.ref,
-                log_odds=round(logits[k], 3),
-                parts=_parts(group[k]),
-                together=round(together, 3),
-                message_confidence=round(scores.message_chance(number), 3),
-                sentences=len(group),
-                place=scores.rank[together] + 1,
-                messages=len(scores.odds),
+                **own,
             )
         )
     return tuple(found)
-
-
-def _of_user(decision: KeyDecision, reported: bool) -> DecisionExplanation:
-    answer = ARROW in decision.text
-    return DecisionExplanation(
-        text=decision.text,
-        type=decision.type,
-        owner=decision.owner,
-        confidence=decision.confidence,
-        reported=reported,
-        needed=0.0 if answer else PERSON.least / SCALE,
-        rule=decision.rule,
-        how="the share of answers to a question that are decisions, by reading"
-        if answer
-        else "the sentence's own, calibrated; in another language the share that is right",
-        ref=decision.ref,
-    )
 
 
 def _parts(candidate: Candidate) -> tuple[Part, ...]:
