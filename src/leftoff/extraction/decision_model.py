@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -91,26 +91,32 @@ class Model(Struct, frozen=True, dict=True):
         return (self.bias + self.weight(features)) / SCALE
 
     @cached_property
-    def _of_words(self) -> dict[object, int]:
-        """The weights of `word_features` by word and by pair: no string for each is needed."""
-        found: dict[object, int] = {}
-        for name, weight in self.weights.items():
-            kind, _, rest = name.partition(":")
-            first, _, second = rest.partition("_")  # no word has one
-            if kind in {"w", "b", "c"}:
-                pair = (first, second) if kind == "b" else (first, second, "c")
-                found[rest if kind == "w" else pair] = weight
-        return found
+    def _rows(self) -> "_Rows":
+        return _Rows(self.weights)
 
     def sentence_score(
         self, found: Sequence[str], others: Iterable[str], more: int = 0
     ) -> float:
         """The `score` of a sentence with these words: their `word_features`, those of their
         subjects, these other ones, and further ones that have the `weight` of `more`."""
-        kinds = ["^", *map(VERBS.get, found, found)]
-        keys = {*found, *pairwise(["^", *found, "$"]), *zip(kinds, kinds[1:], repeat("c"))}
-        points = sum(map(self._of_words.get, keys, repeat(0))) + self.weight(others)
-        return (self.bias + more + points + self.weight(sentence_subjects(found))) / SCALE
+        rows, subjects = self._rows, tuple[str, ...]()
+        seen: dict[object, int] = {}  # each counts once; a pair is known by what may follow
+        pairs, classes = rows["^"][2:4]
+        for word in found:
+            alone, kind, next_pairs, next_classes, about = rows[word]
+            if alone:
+                seen[word] = alone
+            if word in pairs:
+                seen[id(pairs), word] = pairs[word]
+            if kind in classes:
+                seen[id(classes), kind] = classes[kind]
+            if about:
+                subjects += about
+            pairs, classes = next_pairs, next_classes
+        if subjects:
+            more += self.weight(_counted(subjects, *SENTENCE))
+        more += self.weight(others) + pairs.get("$", 0)
+        return (self.bias + more + sum(seen.values())) / SCALE
 
     def kind(self, features: Iterable[str]) -> str:
         """The likeliest type of a decision with these features: first the likeliest group of
@@ -133,6 +139,39 @@ class Model(Struct, frozen=True, dict=True):
         weight = self.weights.get
         positive = {(-w, name) for name in features if (w := weight(name, 0)) > 0}
         return [name for _, name in sorted(positive)[:4]]
+
+
+# Words of which is held what the model says of them: about 5 MB. Chosen by hand.
+MAX_ROWS = 1 << 15
+
+# Of one word: its weight; its class; the weights of the pairs that it opens, by the word and by
+# the class after it; and its subjects.
+_Row: TypeAlias = tuple[int, str, Mapping[str, int], Mapping[str, int], tuple[str, ...]]
+
+
+class _Rows(dict[str, _Row]):
+    """What a model says of each word, looked up when it is read for the first time: a score
+    then needs no string for every pair of words."""
+
+    def __init__(self, weights: Mapping[str, int]) -> None:
+        super().__init__()
+        self._alone: dict[str, int] = {}
+        self._pairs: dict[str, dict[str, dict[str, int]]] = {"b": {}, "c": {}}
+        for name, weight in weights.items():
+            kind, _, rest = name.partition(":")
+            first, _, second = rest.partition("_")  # no word has one
+            if kind == "w":
+                self._alone[rest] = weight
+            elif kind in self._pairs:
+                self._pairs[kind].setdefault(first, {})[second] = weight
+
+    def __missing__(self, word: str) -> _Row:
+        kind, (pairs, classes) = VERBS.get(word, word), self._pairs.values()
+        if len(self) >= MAX_ROWS:
+            self.clear()
+        after = pairs.get(word, {}), classes.get(kind, {})
+        self[word] = row = self._alone.get(word, 0), kind, *after, subjects_of(word)
+        return row
 
 
 def calibrated(logit: float, rank: int, line: tuple[int, int, int]) -> float:
@@ -374,9 +413,13 @@ def _counted(named: tuple[str, ...], kind: str, steps: tuple[int, ...]) -> tuple
     return (*out, f"{kind}:most-{max(counts, key=counts.__getitem__)}")
 
 
+# Prefix and steps of the features of the subjects of one sentence.
+SENTENCE = "x", (1, 2, 3)
+
+
 def sentence_subjects(found: Iterable[str]) -> list[str]:
     """Features of the subjects of one sentence."""
-    return subject_features(found, "x", (1, 2, 3))
+    return subject_features(found, *SENTENCE)
 
 
 def message_features(found: Sequence[str]) -> list[str]:
