@@ -112,6 +112,11 @@ class Compatibility(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     missing_tools: tuple[str, ...] = ()
 
+    @property
+    def estimated(self) -> bool:
+        """Whether the exact similarity might give another verdict."""
+        return self.similarity is not None and self.similarity.estimated
+
 
 def without_state(workflow: str) -> Compatibility:
     """The result for a workflow without a saved state."""

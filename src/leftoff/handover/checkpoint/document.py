@@ -109,6 +109,11 @@ class NextAction(Value, frozen=True, kw_only=True):
         return self.next_provider or ""
 
     @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return self.handoff_instruction or ""
+
+    @property
     def now(self) -> bool:
         """Whether the current session makes no further call: the task is handed over or
         stops."""

@@ -423,8 +423,7 @@ class CheckpointOrchestrator:
             task.save()
         after = decision.provider or HELPER
         if handoffs == head.handoffs:
-            why = decision.handoff_instruction or ""
-            self.manager.record_handoff(task.id, after, why, name)
+            self.manager.record_handoff(task.id, after, decision.reason, name)
             if self._options.logging.log_handoffs:
                 line = handoff_log_line(task.id, head.provider, after, name)
                 logger.warning("%s", Redactor().text(line))
