@@ -23,7 +23,6 @@ from leftoff.text.sanitize import clean
 
 
 @params.command("batch")
-@params.reader_options
 def batch(
     paths: tuple[str, ...],
     *,

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from leftoff import lazy_re as re
-from leftoff.cli.memory import Question, asking
+from leftoff.cli.memory import Question
 from leftoff.cli.params import command
 from leftoff.errors import UsageError
 from leftoff.memory.blame import blame as origins_of
@@ -14,7 +14,6 @@ _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", 
 
 
 @command("blame")
-@asking
 def blame(file: str, *, asked: Question) -> int:
     """Show which session last wrote each line of FILE: the edit, what the person had asked,
     the decisions of that turn and the commit.

@@ -2,12 +2,11 @@
 
 from leftoff.cli.group import complain
 from leftoff.cli.list import NONE
-from leftoff.cli.params import SessionFilter, command, filtered
+from leftoff.cli.params import SessionFilter, command
 from leftoff.errors import UsageError
 
 
 @command("browse")
-@filtered
 def browse(*, chosen: SessionFilter) -> int:
     """Browse the sessions of this machine: a list, the summary of each, and its messages.
 

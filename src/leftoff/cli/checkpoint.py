@@ -44,7 +44,6 @@ def checkpoint() -> None:
 
 
 @params.command("checkpoint create", checkpoint)
-@params.recording_options
 def create(
     session: str,
     *,

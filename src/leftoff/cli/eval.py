@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, command, grouped, reader_options
+from leftoff.cli.params import ReaderOptions, command
 from leftoff.errors import UsageError
 from leftoff.evaluation import label_runs
 from leftoff.evaluation.report import Block, R, as_text, from_json, to_json
@@ -40,9 +40,6 @@ class RunOptions(Struct, frozen=True):
         return run
 
 
-run_options = grouped("options", RunOptions)
-
-
 def progress() -> Callable[[str], None] | None:
     """Names each session on a terminal's stderr; silent elsewhere."""
     if not sys.stderr.isatty():
@@ -59,7 +56,6 @@ def evaluate() -> None:
 
 
 @command("eval budget", evaluate)
-@run_options
 def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score the ledger against what recorders wrote down.
 
@@ -74,7 +70,6 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
 
 
 @command("eval files", evaluate)
-@run_options
 def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score file tracking against what really happened.
 
@@ -88,7 +83,6 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
 
 
 @command("eval resume", evaluate)
-@run_options
 def resume_command(
     paths: tuple[str, ...],
     *,
@@ -124,7 +118,6 @@ def resume_command(
 
 
 @command("eval truth", evaluate)
-@run_options
 def truth_command(
     paths: tuple[str, ...],
     *,
@@ -147,8 +140,6 @@ def truth_command(
 
 
 @command("eval labels", evaluate)
-@reader_options
-@run_options
 def labels_command(
     path: str,
     *,

@@ -5,7 +5,7 @@ import sys
 from msgspec.structs import replace
 
 from leftoff.cli.group import tell
-from leftoff.cli.memory import Question, asking
+from leftoff.cli.memory import Question
 from leftoff.cli.params import command
 from leftoff.handover.wording import brief
 from leftoff.memory.fixes import fixes, last_failure
@@ -13,7 +13,6 @@ from leftoff.memory.text import fix_values, fixes_text, short_id
 
 
 @command("fix")
-@asking
 def fix(error: tuple[str, ...], *, asked: Question) -> int:
     """Find earlier errors like ERROR, how they were fixed, and what was edited in between.
 

@@ -1,6 +1,6 @@
 """`leftoff ledger`."""
 
-from leftoff.cli.memory import Question, asking
+from leftoff.cli.memory import Question
 from leftoff.cli.params import command
 from leftoff.memory.ledger import ledger as ledger_of
 from leftoff.memory.ledger import never_taken_up
@@ -8,7 +8,6 @@ from leftoff.memory.text import hit_values, hits_text, ledger_text, standing_val
 
 
 @command("ledger")
-@asking
 def ledger(*, left_open: bool, asked: Question) -> int:
     """List the rules and decisions that apply in a project (default: this directory), from all
     its sessions, latest first.

@@ -7,7 +7,7 @@ from itertools import islice
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import columns, deliver, rendered
-from leftoff.cli.params import SessionFilter, command, filtered, path_of
+from leftoff.cli.params import SessionFilter, command, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.redaction.redactor import Redactor
@@ -22,7 +22,6 @@ SHOWN = 30
 
 
 @command("list")
-@filtered
 def list_command(
     file: str | None,
     *,

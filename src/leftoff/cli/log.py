@@ -8,7 +8,7 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, chosen_id, command, path_of, recording_options
+from leftoff.cli.params import RecordingOptions, chosen_id, command, path_of
 from leftoff.errors import StateError
 from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
@@ -28,7 +28,6 @@ def log() -> None:
 
 
 @command("log create", log)
-@recording_options
 def create(
     session: str, *, budget: int | None, name: str, stdout: bool, recording: RecordingOptions
 ) -> None:

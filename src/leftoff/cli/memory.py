@@ -17,7 +17,7 @@ from leftoff.batch.run import Report
 from leftoff.cli.batch import progress, summary_line
 from leftoff.cli.group import tell
 from leftoff.cli.output import columns, deliver
-from leftoff.cli.params import command, grouped
+from leftoff.cli.params import command
 from leftoff.errors import StateError
 from leftoff.handover.wording import plural
 from leftoff.memory.index import LOCK_TIMEOUT, forget, statistics, update
@@ -89,9 +89,6 @@ class Question(Struct, frozen=True):
         rows = b"".join(codec.dumps(values(one)) for one in found) if self.as_json else b""
         deliver(rows or text(found, columns()))
         return 0
-
-
-asking = grouped("asked", Question)
 
 
 def _update(

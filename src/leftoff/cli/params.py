@@ -39,9 +39,27 @@ _TABLE = table(__file__, "options.toml")
 def command(typed: str, group: click.Group | None = None) -> Callable[[Command], click.Command]:
     """Makes a function a command, one of a `group` if it is given, with the options and
     arguments that `options.toml` lists. `typed` is what stands after `leftoff`, such as
-    "log show"."""
-    make = group.command if group else click.command
-    return make(typed.rpartition(" ")[2], params=list(_params(_TABLE.get(typed, {}))))
+    "log show". A parameter whose type is a `Struct` gets the values of several options, those
+    that are its fields."""
+    named = (group.command if group else click.command)(
+        typed.rpartition(" ")[2], params=list(_params(_TABLE.get(typed, {})))
+    )
+
+    def decorate(function: Command) -> click.Command:
+        kinds = {
+            n: t for n, t in function.__annotations__.items() if hasattr(t, "__struct_fields__")
+        }
+
+        @wraps(function)
+        def run(**given: object) -> object:
+            for name, kind in kinds.items():
+                own = {f: given.pop(f) for f in given.keys() & kind.__struct_fields__}
+                given[name] = kind(**own)
+            return function(**given)
+
+        return named(run)
+
+    return decorate
 
 
 def _params(rows: codec.JsonObject) -> Iterator[click.Parameter]:
@@ -109,23 +127,8 @@ _TYPES: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def grouped(name: str, kind: type[Struct]) -> Callable[[Command], Command]:
-    """Gives a command the values of several options as one: the parameter `name`, a `kind` with
-    a field for each of them."""
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def run(*args: object, **given: object) -> object:
-            own = {field: given.pop(field) for field in given.keys() & kind.__struct_fields__}
-            return command(*args, **{name: kind(**own)}, **given)
-
-        return run
-
-    return decorate
-
-
 class SessionFilter(Struct, frozen=True):
-    """Which sessions of this machine: the group `chosen` of options."""
+    """Which sessions of this machine."""
 
     project: str | None = None
     recorder: str | None = None
@@ -154,9 +157,6 @@ class SessionFilter(Struct, frozen=True):
         )
 
 
-filtered = grouped("chosen", SessionFilter)
-
-
 def path_of(session: str, which: str | None = None) -> str:
     """The path of the session that is meant, seen from the current directory; with the session
     `which` of a file that holds several as `FILE@N`."""
@@ -175,7 +175,7 @@ def _complete(*asked: Any, sessions: bool = False) -> list[CompletionItem]:
 
 
 class ReaderOptions(Struct, frozen=True):
-    """Whether a second reader is asked: the group `asked` of options."""
+    """Whether a second reader is asked."""
 
     reader: str | None = None
     reader_refresh: bool = False
@@ -192,11 +192,8 @@ class ReaderOptions(Struct, frozen=True):
         return project_reading(self.reader, home, refresh=self.reader_refresh)
 
 
-reader_options = grouped("asked", ReaderOptions)
-
-
 class RecordingOptions(ReaderOptions, frozen=True):
-    """Which session a command reads, and how: the group `recording` of options."""
+    """Which session a command reads, and how."""
 
     which: str | None = None
     recorder: str | None = None
@@ -220,8 +217,6 @@ class RecordingOptions(ReaderOptions, frozen=True):
 
 # Follows the warning that a file holds several sessions.
 CHOOSE = "choose with --session N, or FILE@N"
-
-recording_options = grouped("recording", RecordingOptions)
 
 
 def chosen_id(kind: str, given: str, known: Sequence[str]) -> str:

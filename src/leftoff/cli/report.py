@@ -8,7 +8,7 @@ from leftoff.api import SessionReading, messages_at
 from leftoff.batch.summarize_many import summarize_all
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import SessionFilter, command, filtered
+from leftoff.cli.params import SessionFilter, command
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.redaction.redactor import Redactor
@@ -45,7 +45,6 @@ def page_of(
 
 
 @command("report")
-@filtered
 def report(
     paths: tuple[str, ...], *, output: str | None, chosen: SessionFilter, workers: int | None
 ) -> int:

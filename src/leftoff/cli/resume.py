@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, command, grouped, path_of
+from leftoff.cli.params import RecordingOptions, command, path_of
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -32,7 +32,7 @@ from leftoff.workspace import inspect_workspace
 
 
 class ResumeOptions(RecordingOptions, frozen=True):
-    """How a state is made and resumed: the group `given` of options."""
+    """How a state is made and resumed."""
 
     file: str | None = None
     command: str | None = None
@@ -41,7 +41,6 @@ class ResumeOptions(RecordingOptions, frozen=True):
 
 
 @command("resume")
-@grouped("given", ResumeOptions)
 def resume(
     workflow: str | None,
     *,

@@ -1,13 +1,12 @@
 """`leftoff search`."""
 
-from leftoff.cli.memory import Question, asking
+from leftoff.cli.memory import Question
 from leftoff.cli.params import command
 from leftoff.memory.search import search as search_in
 from leftoff.memory.text import hit_values, hits_text
 
 
 @command("search")
-@asking
 def search(
     words: tuple[str, ...],
     *,

@@ -17,7 +17,6 @@ from leftoff.summary import ContextSummary
 
 
 @params.command("summarize")
-@params.recording_options
 def summarize(
     sessions: tuple[str, ...],
     form: str,
