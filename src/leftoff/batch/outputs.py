@@ -33,20 +33,20 @@ from leftoff.stores.objects import filesystem
 ROW_GROUP = 16 << 20
 
 
-def _kind_of(where: str) -> "tuple[str, str, Writer]":
-    """Suffix, kind and writer of an output; `UsageError` where none is known."""
-    for ending, (kind, maker) in _KINDS.items():
+def _kind_of(where: str) -> "tuple[str, Writer]":
+    """Suffix and writer of an output; `UsageError` where none is known."""
+    for ending, writer in _WRITERS.items():
         if where.endswith(ending):
-            return ending, kind, maker
-    raise UsageError(f"{where}: an output's name ends in one of {', '.join(_KINDS)}")
+            return ending, writer
+    raise UsageError(f"{where}: an output's name ends in one of {', '.join(_WRITERS)}")
 
 
 def output_files(where: str) -> list[str]:
     """The files that an output is made of, sessions first."""
-    ending, kind, _ = _kind_of(where)
+    ending, writer = _kind_of(where)
     stem = where.removesuffix(ending)
     others = [f"{stem}.{table}{ending}" for table in list(TABLES)[1:]]
-    return [where] if kind == "sqlite" else [where, *others]
+    return [where] if writer is _sqlite else [where, *others]
 
 
 def check(where: str) -> None:
@@ -55,7 +55,7 @@ def check(where: str) -> None:
     Raises:
         UsageError: its kind is not known, or what it needs is not installed.
         SourceError: its folder does not exist."""
-    _, kind, _ = _kind_of(where)
+    _, writer = _kind_of(where)
     if is_url(where):
         filesystem(where)
     else:
@@ -64,7 +64,7 @@ def check(where: str) -> None:
             raise SourceError(f"{where}: there is no folder {folder}")
         if Path(where).is_dir():
             raise SourceError(f"{where}: is a folder")
-    if kind == "parquet":
+    if writer is _parquet:
         _arrow()
     elif where.endswith(".zst"):
         _zstd()
@@ -75,7 +75,7 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     written; what was there before stays."""
     with source_errors(where, OSError, sqlite3.Error), ExitStack() as stack:
         places = [stack.enter_context(_place(path)) for path in output_files(where)]
-        adders = [*_kind_of(where)[2](stack, places)]
+        adders = [*_kind_of(where)[1](stack, places)]
         for tables in rows:
             for add, data in zip(adders, tables, strict=True):
                 if data:
@@ -267,16 +267,13 @@ def _inserter(db: sqlite3.Connection, table: str) -> Callable[[bytes], object]:
     return add
 
 
-_KINDS: dict[str, tuple[str, Writer]] = {
-    ".jsonl": ("jsonl", _lines(nullcontext)),
-    ".jsonl.gz": ("jsonl", _lines(_gzip)),
-    ".jsonl.zst": (
-        "jsonl",
-        _lines(lambda raw: _zstd().ZstdCompressor(level=3).stream_writer(raw)),
-    ),
-    ".parquet": ("parquet", _parquet),
-    ".sqlite": ("sqlite", _sqlite),
-    ".db": ("sqlite", _sqlite),
+_WRITERS: dict[str, Writer] = {
+    ".jsonl": _lines(nullcontext),
+    ".jsonl.gz": _lines(_gzip),
+    ".jsonl.zst": _lines(lambda raw: _zstd().ZstdCompressor(level=3).stream_writer(raw)),
+    ".parquet": _parquet,
+    ".sqlite": _sqlite,
+    ".db": _sqlite,
 }
 
 

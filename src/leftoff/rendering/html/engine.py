@@ -42,19 +42,16 @@ def _engine() -> Any:
     engine = Environment(
         loader=DictLoader(_TEMPLATE_TEXTS),
         autoescape=True,
-        finalize=_finalize,
+        # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
+        finalize=lambda value: clean(value) if type(value) is str else value,
         # A misspelt name must fail in a test and not vanish from the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     engine.filters.update(brief=_brief, cut=truncate, flat=one_line)
-    engine.filters.update(
-        day=lambda time: time[:10],
-        duration=duration,
-        moment=moment,
-        number=lambda count: "–" if count is None else number(count),
-    )
+    engine.filters.update(day=lambda time: time[:10], duration=duration, moment=moment)
+    engine.filters.update(number=lambda count: "–" if count is None else number(count))
     engine.globals.update(plural=plural)
     return engine
 
@@ -69,11 +66,6 @@ def _brief(text: str, limit: int) -> object:
         Markup("<code>{}</code>").format(piece) if number % 2 else escaped(piece)
         for number, piece in enumerate(fragments)
     )
-
-
-def _finalize(value: object) -> object:
-    # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
-    return clean(value) if type(value) is str else value
 
 
 def html_document(

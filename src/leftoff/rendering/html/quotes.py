@@ -195,12 +195,11 @@ def build_quotes(found: list[JsonObject], share: float = 1.0) -> list[Quote]:
         marked: dict[int, list[tuple[int, int]]] = {}
         for part, words, at in quote["marks"]:
             marked.setdefault(part, []).append(_locate(texts[part], clean(words), at))
-        cited_parts = [n for n in range(len(texts)) if n in marked]
         remaining_length = quote_length
         parts: list[tuple[str, str, tuple[Segment, ...]]] = []
         for n, part in enumerate(quote["parts"]):
             # Next to parts with a marked span, the others are only shown in short.
-            short = 120 if cited_parts and n not in marked else max(120, remaining_length)
+            short = 120 if marked and n not in marked else max(120, remaining_length)
             segments = _excerpt(texts[n], marked.get(n, []), short)
             remaining_length -= sum(len(s.text) for s in segments)
             parts.append((part["kind"], part["title"], tuple(segments)))
