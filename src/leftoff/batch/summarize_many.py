@@ -146,8 +146,6 @@ async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterato
 
 
 def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
-    if not tables:
-        return
     others: dict[str, dict[str, list[Any]]] = {}
     for name, data in zip(list(TABLES)[1:], tables[1:], strict=True):
         by_key = others[name] = {}

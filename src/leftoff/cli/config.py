@@ -24,9 +24,8 @@ def config(key: str | None, *, as_json: bool) -> None:
         under = [
             path
             for path in values
-            if squashed(path) == wanted
             # A section is every setting whose path begins with its name.
-            or any(squashed(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
+            if any(squashed(path[:i]) == wanted for i, c in enumerate(f"{path}.") if c == ".")
         ]
         if not under:
             raise unknown_setting(key, "config")

@@ -70,7 +70,9 @@ def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> 
     lines = [*_occupancy_lines(value, colour, width), *_chart(value, colour, width)]
     if value["crossed"]:
         lines += ["", style("Crossed", "bold", colour) + f"  preset {clean(value['preset'])}"]
-        lines += [_crossing_line(c, colour) for c in value["crossed"][-8:]]
+        for c in value["crossed"][-8:]:
+            at, place = f"{c['at'] * 100:g} %", style(f"#{c['message'] + 1}", "dim", colour)
+            lines.append(f"  {at:>6}  {c['name']}  at {number(c['tokens'])} tokens  {place}")
         if len(value["crossed"]) > 8:
             lines.append(f"    … {len(value['crossed']) - 8} more before")
     lines += _spend_table(value["spend"], colour, width)
@@ -149,12 +151,6 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     note = plural(len(curve), "call") + (", " + plural(count, "compaction") if count else "")
     lines.append(" " * 8 + style(note, "dim", colour))
     return lines
-
-
-def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
-    at = f"{crossing['at'] * 100:g} %"
-    place = style(f"#{crossing['message'] + 1}", "dim", colour)
-    return f"  {at:>6}  {crossing['name']}  at {number(crossing['tokens'])} tokens  {place}"
 
 
 def _cost_lines(cost: Mapping[str, Any]) -> list[str]:

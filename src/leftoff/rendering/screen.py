@@ -193,7 +193,11 @@ class _Screen:
             if short and not item.was and (short == item.text or short.count("/") > 1):
                 lines = [short]  # with a folder at least: names such as README.md occur twice
             else:
-                lines = [line for name in names for line in _path_lines(name, room)]
+                lines = []
+                for name in names:  # the end of a path, on as many lines as its name needs
+                    whole = _short_path(name, room)
+                    pieces = [whole] if whole else _pieces(_name_of(name), room)
+                    lines += [piece.strip() for piece in pieces]
                 lines[0] += " →" if item.was and text_width(lines[0]) + 2 <= room else ""
         if text_width(lines[-1] + tail) <= room:
             lines[-1] += tail
@@ -227,12 +231,6 @@ def _short_path(path: str, room: int) -> str:
         return short
     name = f"…/{_name_of(path)}"
     return name if text_width(name) <= room else ""
-
-
-def _path_lines(path: str, room: int) -> list[str]:
-    """The end of a path with its whole name, on as many lines as the name needs."""
-    short = _short_path(path, room)
-    return [short] if short else [piece.strip() for piece in _pieces(_name_of(path), room)]
 
 
 def _name_of(path: str) -> str:

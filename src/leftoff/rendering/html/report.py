@@ -1,6 +1,6 @@
 """The report over many sessions: an overview, totals by project and week, a search box."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.analysis.summary_json import SafeSummary, safe_summary
 from leftoff.handover.entries import entries_of
-from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
+from leftoff.handover.ledger import HOLDS, REPEATED, standing
 from leftoff.handover.wording import plural
 from leftoff.model import Usage, parse_time
 from leftoff.rendering.html.engine import html_document, render_template, template_text
@@ -147,21 +147,16 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
         total=_total("", ordered),
         projects=sorted(projects, key=lambda t: (-t["sessions"], -t["messages"], t["name"])),
         weeks=[_total(name, members) for name, members in weeks.items()],
-        ledgers=list(_ledgers(by_project)),
+        ledgers=[
+            (name, holds)
+            for name, members in sorted(by_project.items())
+            if name and (holds := standing([s for m in members for s in m.statements[::-1]]))
+        ],
         unread=list(unread),
         shown=MAX_ITEMS,
     )
     title = plural(len(ordered), "session")
     return html_document(title, body, style=_STYLE, script=_SCRIPT, kind="many")
-
-
-def _ledgers(
-    by_project: Mapping[str, Sequence[ReportRow]],
-) -> Iterator[tuple[str, list[Standing[Statement]]]]:
-    for name, members in sorted(by_project.items()):
-        holds = standing([said for row in members for said in row.statements[::-1]])
-        if name and holds:
-            yield name, holds
 
 
 def iso_week(started: str) -> str:
