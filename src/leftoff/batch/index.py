@@ -154,9 +154,13 @@ class Index:
             (
                 (path_digest(path), f.size, f.modified, f.place, codec.pack_state(head))
                 for path, head in heads.items()
-                if (f := files[path]).modified and f.modified < self._looked - _MTIME_RESOLUTION
+                if self._is_settled(f := files[path])
             ),
         )
+
+    def _is_settled(self, file: InputFile) -> bool:
+        """Whether another change would give a file another modification time."""
+        return bool(file.modified) and file.modified < self._looked - _MTIME_RESOLUTION
 
     # -- results -----------------------------------------------------------------------------
 
@@ -197,22 +201,11 @@ class Index:
 
     def add(self, job: Job, result: JobResult) -> None:
         """Stores the result of a job."""
-        settled = all(
-            f.modified < self._looked - _MTIME_RESOLUTION for f in (*job.files, *job.beside)
-        )
-        final = result.final and settled and bool(job_signature(job))
+        final = result.final and all(map(self._is_settled, (*job.files, *job.beside)))
+        counts = codec.pack_state(result.counts)
         tables = zlib.compress(codec.pack_state(result.tables), 1)
-        self._db.execute(
-            "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                job_key(job),
-                self._rules,
-                codec.pack_state(result.counts),
-                result.seconds,
-                final,
-                tables,
-            ),
-        )
+        row = job_key(job), self._rules, counts, result.seconds, final, tables
+        self._db.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?)", row)
         self._db.executemany(
             "INSERT OR REPLACE INTO states VALUES (?, ?, ?)",
             (
