@@ -312,7 +312,7 @@ _VARIES = (
 )
 # Locks, logs, marks that grow old, and what only leftoff itself reads.
 _OWN = re.compile(
-    r"^busy$|^followed\.json$|\.(lock|index|index-wal|index-shm|bak|damaged|log|log\.1|head|found)$"
+    r"^followed\.json$|\.(lock|index|index-wal|index-shm|bak|damaged|log|log\.1|head|found)$"
 )
 _MEMORY_FILES = re.compile(r"^memory\.sqlite3(-wal|-shm)?$")
 _LITTER = re.compile(r"\.(tmp|part)$|-journal$|^taken\.")

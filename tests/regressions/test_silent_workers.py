@@ -78,7 +78,7 @@ def test_a_worker_does_not_wait_for_a_pipe(home: Path, tmp_path: Path) -> None:
     path.write_text(
         '{"leftoff": "session/1", "id": "s1"}\n{"role": "user", "text": "Sort it."}\n'
     )
-    for name in ("pass.head", "watch.json", "taken.stop", "busy"):
+    for name in ("pass.head", "watch.json", "taken.stop"):
         os.mkfifo(home / "state/s1" / name)
     wish = {"project": str(tmp_path), "transcript": str(path)}
     queue.enqueue(home / "state/s1", "stop", wish)

@@ -35,7 +35,7 @@ def settled(home: Path, seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         folders = list((home / queue.STATE).glob("*/"))
-        if not any(queue.pending_jobs(f) or (f / queue.BUSY).exists() for f in folders):
+        if not any(map(queue.pending_jobs, folders)):
             return True
         time.sleep(0.02)
     return False

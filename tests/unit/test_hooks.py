@@ -1,6 +1,5 @@
 """Hooks: answered at once, whatever they are asked, and put into settings and taken out."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -159,13 +158,13 @@ def test_what_a_killed_worker_left_is_done_at_the_next_start(
 ) -> None:
     client.done("Stop")
     client.ask("SessionEnd")  # and the machine goes down
-    mark = client.home / "state" / "s1" / queue.BUSY
-    mark.touch()
-    os.utime(mark, (1, 1))
     started: list[str] = []
     monkeypatch.setattr(answer, "start_worker", lambda _, f: started.append(f.name))
-    client.ask("SessionStart", "s2", source="startup")
-    assert started == ["s1", "s2"]
+    with queue.opened(client.home / "state" / "s1") as folder, folder.lock(queue.LOCK):
+        client.ask("SessionStart", "s2", source="startup")
+    assert started == ["s2"]  # a worker is at it
+    client.ask("SessionStart", "s3", source="startup")
+    assert started == ["s2", "s1", "s3"]
     client.work()
     assert queue.pending_jobs(client.home / "state" / "s1") == []
 

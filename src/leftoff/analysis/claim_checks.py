@@ -106,8 +106,12 @@ class ClaimChecks:
         last = first - 1
         for kind in kinds:
             numbers = self.of_kind.get(kind, [])
-            later = numbers[bisect_right(numbers, last) : bisect_left(numbers, stop)]
-            last = next((n for n in reversed(later) if fits(self.all[n])), last)
+            for at in range(bisect_left(numbers, stop) - 1, -1, -1):
+                if numbers[at] <= last:
+                    break
+                if fits(self.all[numbers[at]]):
+                    last = numbers[at]
+                    break
         if last < first:
             return []
         here = self.messages[last]

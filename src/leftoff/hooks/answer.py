@@ -31,9 +31,6 @@ WORKER_TIMEOUT = 0.2
 MAX_INPUT_BYTES = 16 << 20
 # Bytes at the end of a transcript in which `last_call` searches, first and second try.
 TAIL, LONG_TAIL = 256 << 10, 4 << 20
-# Seconds after which a worker's marker is ignored: its worker was killed. Three times the time
-# limit of a worker.
-STALE_SECONDS = 900
 
 
 def main() -> int:
@@ -157,7 +154,7 @@ def _session_start(call: HookCall) -> codec.JsonObject:
         branch = forerunners.branch_of(call.project)
         ledger = source = forerunners.previous_session(call.home, folder.name, branch)
         if source is not None:
-            if queue.pending_jobs(source) and not _busy(source):  # its worker was killed
+            if queue.pending_jobs(source) and not _has_worker(source):  # it was killed
                 start_worker(call.home, source)
             _wait_for(source, call.began)
         elif forerunners.is_first(call.home, folder.name):
@@ -222,15 +219,16 @@ def _wait_for(folder: Path, began: float) -> None:
     """Waits until the worker of a session has finished, at most `WORKER_TIMEOUT` seconds from
     the start of the hook."""
     end = began + WORKER_TIMEOUT
-    while time.monotonic() < end and (queue.pending_jobs(folder) or _busy(folder)):
+    while time.monotonic() < end and queue.pending_jobs(folder):
         time.sleep(0.02)
 
 
-def _busy(folder: Path) -> bool:
+def _has_worker(folder: Path) -> bool:
     try:
-        return abs(time.time() - (folder / queue.BUSY).stat().st_mtime) < STALE_SECONDS
-    except OSError:
-        return False
+        with queue.opened(folder) as own, own.lock(queue.LOCK, 0):
+            return False
+    except OSError as error:
+        return isinstance(error, TimeoutError)
 
 
 def _stop(call: HookCall) -> codec.JsonObject:
@@ -319,30 +317,25 @@ def last_call(path: str) -> int | None:
 _COMPACTION_MARKERS = (b'"compact_boundary"', b'"isCompactSummary":true', b'"type":"compacted"')
 
 
+_CODEX = ("input_tokens", "output_tokens")
+_CLAUDE = (*_CODEX, "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
 def _tokens(line: bytes) -> int:
     """The tokens of the API call that a line of Claude Code or Codex records; 0 for none."""
-    try:
+    usage: object = None
+    names: tuple[str, ...] = _CODEX
+    with suppress(ValueError):
         value = codec.loads(line)
-    except ValueError:
-        return 0
-    if not isinstance(value, dict):
-        return 0
-    if value.get("type") == "assistant" and not value.get("isSidechain"):
-        return _sum(_dict(_dict(value.get("message")).get("usage")), _CLAUDE)
-    payload = _dict(value.get("payload"))
-    if payload.get("type") == "token_count":
-        return _sum(_dict(_dict(payload.get("info")).get("last_token_usage")), _CODEX)
-    return 0
-
-
-def _dict(value: object) -> codec.JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _sum(usage: codec.JsonObject, names: tuple[str, ...]) -> int:
-    counts = (usage.get(name) for name in names)
+        if _at(value, "type") == "assistant" and not _at(value, "isSidechain"):
+            usage, names = _at(value, "message", "usage"), _CLAUDE
+        elif _at(value, "payload", "type") == "token_count":
+            usage = _at(value, "payload", "info", "last_token_usage")
+    counts = (_at(usage, name) for name in names)
     return sum(count for count in counts if isinstance(count, int))
 
 
-_CODEX = ("input_tokens", "output_tokens")
-_CLAUDE = (*_CODEX, "cache_read_input_tokens", "cache_creation_input_tokens")
+def _at(value: object, *path: str) -> object:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

@@ -35,7 +35,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.errors import SourceError, StateError, UnknownName
-from leftoff.formats.lenient_json import dict_of, dicts_of
+from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
 from leftoff.sources.discover import home_folder
 from leftoff.stores.atomic import source_errors, write_atomic
 
@@ -193,10 +193,18 @@ def uninstall(path: Path) -> Change:
     if not _ours(settings):
         return Change(path, old, old, delete_backup=True)  # left by a killed run
     remaining = {**settings, "hooks": _without_ours(settings["hooks"], path)}
-    backup = _read_backup(path)
-    before = backup and backup[0]
+    backup: dict[str, object] = {}
+    with suppress(ValueError):
+        data = _read(path.with_name(path.name + BEFORE))
+        backup = dict_of(codec.parse_strict(data or b""))
+    before = (
+        text_of(backup.get("text")).encode("utf-8", "replace")
+        if backup.get("existed")
+        else None
+    )
     original = _parse(before, path)
-    if backup and remaining == {**original, "hooks": original.get("hooks", {})}:
+    known = {"existed", "text"} <= backup.keys()
+    if known and remaining == {**original, "hooks": original.get("hooks", {})}:
         return Change(path, old, before, delete_backup=True)
     if not remaining["hooks"] and "hooks" not in original:
         del remaining["hooks"]
@@ -235,18 +243,6 @@ def _parse(data: bytes | None, path: Path) -> dict[str, object]:
     if not isinstance(settings, dict):
         raise StateError(f"{path}: no JSON object; nothing was changed")
     return settings
-
-
-def _read_backup(path: Path) -> tuple[bytes | None] | None:
-    """The bytes of the settings file before the first change, None in it if there was none."""
-    data = _read(path.with_name(path.name + BEFORE))
-    if data is None:
-        return None
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        value = codec.parse_strict(data)
-        text = value["text"].encode("utf-8")
-        return (text if value["existed"] else None,)
-    return None
 
 
 def _is_ours(hook: object) -> bool:

@@ -30,7 +30,7 @@ STATE, LEDGER = "state", "ledger.md"
 BESIDE, BRIEFING = "beside.md", "briefing.md"
 ABOUT_SESSION, GIVEN, SEEN = "about.json", "given.json", "seen.json"
 WATCH, REPORTED, LOST = "watch.json", "said.json", "lost.json"
-LOCK, BUSY, LOG = "worker.lock", "busy", "hooks.log"
+LOCK, LOG = "worker.lock", "hooks.log"
 PENDING, DEQUEUED = "wants.", "taken."
 
 # A session id that is safe as a folder name and is not the name of a file beside the folders.

@@ -8,7 +8,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from leftoff.hooks.session_notes import about_session, open_before
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.second_reading import project_reading
-from leftoff.settings import Settings, load, user_folder
+from leftoff.settings import Settings, load_here
 from leftoff.sources.discover import list_sessions, place_of
 from leftoff.sources.open import session_paths
 from leftoff.stores.atomic import Directory, file_stamp
@@ -66,7 +66,7 @@ def process_jobs(home: Path, session: str) -> None:
     done: dict[str, codec.JsonObject] = {}
     while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
-            with queue.opened(folder) as own, own.lock(queue.LOCK, 0), _busy_marker(folder):
+            with queue.opened(folder) as own, own.lock(queue.LOCK, 0):
                 # What was left by hooks and workers that were killed while writing.
                 with contextlib.suppress(OSError), Directory.open(home) as beside:
                     for place in (own, beside):
@@ -106,18 +106,6 @@ def _logged(home: Path, folder: Path, name: str, do: Callable[[], str]) -> Excep
     return failure
 
 
-@contextlib.contextmanager
-def _busy_marker(folder: Path) -> Iterator[None]:
-    """Marks the worker as running by a file that hooks can see without taking the lock."""
-    marker = folder / queue.BUSY
-    queue.write(marker, b"")
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            marker.unlink()
-
-
 _ORDER = ("start", "pre_compact", "post_compact", "stop", "end")
 
 
@@ -143,8 +131,7 @@ class _Job:
         self.saved_pass = SavedPass(folder)
         self.watch = queue.load(folder / queue.WATCH)
         try:
-            user = user_folder(os.environ)
-            self.settings = load(environ=os.environ, project=self.project, user=user).settings
+            self.settings = load_here(project=self.project).settings
         except LeftoffError as error:
             queue.log_error(home, "worker: defaults are used", error)
             self.settings = Settings()

@@ -7,7 +7,7 @@ that waits longer than `REPLY_TIMEOUT` returns the progress of the reading inste
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import islice
@@ -95,7 +95,15 @@ class Answers:
 
     def list_sessions(self, project: str = "", limit: int = 20) -> str:
         most = _checked_limit(limit)
-        some = list(islice(self._listed(project), most + 1))
+        # Without those that links to files elsewhere make.
+        roots, files = (
+            discover.client_roots(self._environ),
+            discover.session_files(self._environ),
+        )
+        known = [file for file in files if discover.leads_to_session(file.path, roots)]
+        folder = folder_of(project)
+        listed = discover.list_sessions(self._environ, project=folder, known=known)
+        some = list(islice(listed, most + 1))
         shown = ("id", "client", "project", "branch", "title", "started", "modified")
         rows = [
             {**_fields(s, *shown), "title": brief(s.title, 200), "bytes": s.size}
@@ -104,7 +112,7 @@ class Answers:
         return _answer({"sessions": rows, "more": len(some) > len(rows)})
 
     def summarize(self, session: str = "latest") -> str:
-        return self._text(session, lambda summary: render_prompt(summary, SUMMARY_TOKENS))
+        return self._about(session, lambda summary: render_prompt(summary, SUMMARY_TOKENS))
 
     def decisions(self, session: str = "latest", query: str = "") -> str:
         return self._about(session, lambda s: {"decisions": _decisions(s, query)})
@@ -122,7 +130,7 @@ class Answers:
         if budget < 1:
             raise UsageError(f"budget is a number of tokens from 300 to 10000, not {budget}")
         size = min(max(budget, 300), 10_000)
-        return self._text(session, lambda s: ResumeLog.from_summary(s).to_markdown(size))
+        return self._about(session, lambda s: ResumeLog.from_summary(s).to_markdown(size))
 
     def show(self, session: str, first: int, last: int = 0) -> str:
         """The messages `first` to `last` of a session as they were, from 1, and the results of
@@ -196,24 +204,28 @@ class Answers:
             found = [self._cache[path] for path in paths if path in self._cache]
         return min((_percent(recording) for recording in found if recording.size), default=None)
 
-    def _text(self, session: str, render: Callable[[ContextSummary], str]) -> str:
-        """A session's summary as text, or the reading progress."""
-        found = self._summary(self._path(session))
-        if isinstance(found, ContextSummary):
-            return render(found)[:MAX_ANSWER_CHARS]
-        return _answer({"session": session, **found})
-
-    def _about(self, session: str, build: Callable[[ContextSummary], codec.JsonObject]) -> str:
-        """The answer that `build` makes of a session's summary, or the reading progress."""
+    def _about(
+        self, session: str, build: Callable[[ContextSummary], str | codec.JsonObject]
+    ) -> str:
+        """The text or the values that `build` makes of a session's summary, or the reading
+        progress."""
         path = self._path(session)
-        found = self._summary(path)
+        with self._lock:
+            recording = self._cache.pop(path, None) or _CachedRecording(path)
+            self._cache[path] = recording
+            while len(self._cache) > CACHE_SIZE:
+                self._cache.popitem(last=False)
+        found = self._wait_for(("summary", path), recording.summary)
         if not isinstance(found, ContextSummary):
-            return _answer({"session": session, **found})
-        return _answer({"session": found.session.id or path, **build(found)})
+            return _answer({"session": session, **found, "percent_read": _percent(recording)})
+        built = build(found)
+        if isinstance(built, str):
+            return built[:MAX_ANSWER_CHARS]
+        return _answer({"session": found.session.id or path, **built})
 
     def _path(self, session: str) -> str:
         """The path of a session that is given by its id, a prefix of it, `latest`, or its
-        path."""
+        path; `SourceError` where it or a file of one of its subagents is elsewhere."""
         # Only recordings in the folders of known clients: an agent must not read other files of
         # the machine through this server, also not by a link that it has put into such a
         # folder. What a link leads to is looked at here, when a session is named.
@@ -225,11 +237,6 @@ class Answers:
             raise SourceError(f"{session}: name a session by its id")
         else:
             path = discover.find_session(session, self._environ, self._cwd)
-        self._check_links(path)
-        return path
-
-    def _check_links(self, path: str) -> None:
-        """Raises `SourceError` if a session or a file of one of its subagents is elsewhere."""
         main, beside = session_paths(path)
         if not discover.leads_to_session(main, discover.client_roots(self._environ)):
             what = "is no session in the folder of a known client"
@@ -240,28 +247,7 @@ class Answers:
         for _, side in beside:
             if not os.path.realpath(side).startswith(home):
                 raise SourceError(f"{side}: a link to a file elsewhere is not followed")
-
-    def _listed(self, project: str) -> Iterator[discover.SessionInfo]:
-        """The sessions of this machine, without those that links to files elsewhere make."""
-        roots = discover.client_roots(self._environ)
-        known = [
-            file
-            for file in discover.session_files(self._environ)
-            if discover.leads_to_session(file.path, roots)
-        ]
-        folder = folder_of(project)
-        return discover.list_sessions(self._environ, project=folder, known=known)
-
-    def _summary(self, path: str) -> ContextSummary | codec.JsonObject:
-        with self._lock:
-            recording = self._cache.pop(path, None) or _CachedRecording(path)
-            self._cache[path] = recording
-            while len(self._cache) > CACHE_SIZE:
-                self._cache.popitem(last=False)
-        found = self._wait_for(("summary", path), recording.summary)
-        if isinstance(found, dict):
-            found["percent_read"] = _percent(recording)
-        return found  # type: ignore[no-any-return]
+        return path
 
     def _wait_for(self, key: Any, work: Callable[[], object]) -> Any:
         """The result of `work`, which runs in a thread; a dict with a status if it is not done

@@ -25,9 +25,6 @@ from leftoff.text.truncation import short, whole
 _MAX_STREAM_CHARS = 100_000
 # Maximum length of a parameter that is not a JSON value, in code points.
 _MAX_PARAMETER_CHARS = 2_000
-# Arguments that are for us and not parameters of the function: the workflow that a call belongs
-# to, and why it is made.
-_OWN_ARGUMENTS = frozenset({"workflow_id", "reasoning"})
 
 
 class ToolCapture:
@@ -44,12 +41,14 @@ class ToolCapture:
     async def __call__(self, context: Any, next: Callable[[object], Awaitable[None]]) -> None:
         function, given = context.function, dict(context.arguments)
         plugin = function.plugin_name
+        # For us, not for the function: the workflow of the call, and why it is made.
+        own, why = given.pop("workflow_id", None), given.pop("reasoning", None)
         call = TrackedCall(
             self._tracker,
-            str(given.get("workflow_id") or "") or self._workflow,
+            str(own or "") or self._workflow,
             f"{plugin}.{function.name}" if plugin else str(function.name),
-            {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS},
-            reasoning=str(given.get("reasoning") or "") or None,
+            {k: _plain(v) for k, v in given.items()},
+            reasoning=str(why or ""),
         )
         async with AsyncExitStack() as running:
             await running.enter_async_context(call)

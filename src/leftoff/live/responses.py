@@ -80,7 +80,18 @@ class ResponseTracker:
         """Fills `metadata` with the `stop_reason` and `usage` of a stop event and reports the
         usage to the manager."""
         with _logged():
-            self._stop(event, session_id, metadata)
+            info = read(event)
+            if info.stop_reason:
+                metadata["stop_reason"] = info.stop_reason
+            if info.usage is None:
+                return
+            usage = info.usage
+            counts = usage.input, usage.output, usage.cache_read, usage.cache_write
+            named = zip(_ANTHROPIC.split(), counts, strict=True)
+            # Of the cache only what there is.
+            metadata["usage"] = {name: n for name, n in named if n or "cache" not in name}
+            reason = info.stop_reason or str(metadata.get("stop_reason") or "")
+            self._report(replace(info, stop_reason=reason), session_id, {})
 
     def track(self, response: object, *, session_id: str = "", **task: str) -> None:
         """Reports a response, or one event of a stream, to the manager.
@@ -90,37 +101,20 @@ class ResponseTracker:
                 response's id.
             task: `task_id` and `provider`, as for `SessionManager.update_token_usage`."""
         with _logged():
-            self._track(response, session_id, task)
-
-    def _stop(self, event: object, session_id: str, metadata: JsonObject) -> None:
-        info = read(event)
-        if info.stop_reason:
-            metadata["stop_reason"] = info.stop_reason
-        usage = info.usage
-        if usage is None:
-            return
-        counts = usage.input, usage.output, usage.cache_read, usage.cache_write
-        named = zip(_ANTHROPIC.split(), counts, strict=True)
-        # Of the cache only what there is.
-        metadata["usage"] = {name: n for name, n in named if n or "cache" not in name}
-        reason = info.stop_reason or str(metadata.get("stop_reason") or "")
-        self._report(ResponseInfo(info.id, info.model, reason, usage), session_id, {})
-
-    def _track(self, response: object, session_id: str, task: dict[str, str]) -> None:
-        info = read(response)
-        with self._lock:
-            # Of a stream the first event holds the response's id, the last one its usage.
-            key = f"#{session_id}" if info.nameless or not info.id else info.id
-            known = None if info.nameless else self._open.pop(key, None)
-            if known is not None:
-                info = _merged(known, info)
-            if not info.final:
-                if info.id or info.usage or info.stop_reason:
-                    self._open[key] = info
-                while len(self._open) > _MAX_OPEN_STREAMS:
-                    del self._open[next(iter(self._open))]
-                return
-        self._report(info, session_id, task)
+            info = read(response)
+            with self._lock:
+                # Of a stream the first event holds the response's id, the last one its usage.
+                key = f"#{session_id}" if info.nameless or not info.id else info.id
+                known = None if info.nameless else self._open.pop(key, None)
+                if known is not None:
+                    info = _merged(known, info)
+                if not info.final:
+                    if info.id or info.usage or info.stop_reason:
+                        self._open[key] = info
+                    while len(self._open) > _MAX_OPEN_STREAMS:
+                        del self._open[next(iter(self._open))]
+                    return
+            self._report(info, session_id, task)
 
     def _report(self, info: ResponseInfo, session_id: str, task: dict[str, str]) -> None:
         usage = info.usage

@@ -159,15 +159,11 @@ class ReviewCalls:
             return Failure("other", f"more than {subprocesses.MOST_OUTPUT} bytes of output")
         found = self.client.outcome(done.code, done.stdout, done.stderr, session_id)
         if isinstance(found, Failure):
-            return Failure(found.kind, _clean_message(found.words, session_id))
+            # Ids give access to conversations.
+            words = found.words.replace(session_id, "[session]") if session_id else found.words
+            words = Redactor().text(_UUID.sub("[session]", words))
+            return Failure(found.kind, one_line(words, _MAX_MESSAGE_CHARS))
         return found
-
-
-def _clean_message(message: str, session_id: str) -> str:
-    if session_id:
-        message = message.replace(session_id, "[session]")
-    message = _UUID.sub("[session]", message)
-    return one_line(Redactor().text(message), _MAX_MESSAGE_CHARS)
 
 
 # -- reviews -----------------------------------------------------------------------------------
@@ -267,28 +263,24 @@ class Reviewer:
         folder = os.path.realpath(self._folder or ".")
         if not Path(folder).is_dir():
             raise UsageError(f"{folder}: no such folder to ask in")
-        if request.full_prompt is not None:
-            full = _sendable(request.full_prompt)
-        else:
+        full = request.full_prompt
+        if full is None:
             full = prompt if previous is None else full_prompt(previous, prompt)
+        full = _sendable(full)
         began = self._clock()
         session_id, resume, age = self._resumable(previous, request, model, folder, began)
         ask = ReviewCalls(
             self.client, self._environ, folder, model, request.allowed_tools, self._limit, stop
         )
-        outcome: Answer | Failure | None = None
         failure, lost = "", 0.0
-        if session_id:
-            outcome = ask(prompt, session_id)
-            if isinstance(outcome, Answer):
-                resume = "resumed"
-            else:
-                resume, failure = outcome.kind, outcome.words
-                logger.debug(
-                    "review %s: resuming failed (%s)", request.previous_review_id, resume
-                )
-                if outcome.kind != "time_out":  # else there is no time left to ask again
-                    outcome, lost = None, ask.seconds
+        outcome = ask(prompt, session_id) if session_id else None
+        if isinstance(outcome, Answer):
+            resume = "resumed"
+        elif outcome is not None:
+            resume, failure = outcome.kind, outcome.words
+            logger.debug("review %s: resuming failed (%s)", request.previous_review_id, resume)
+            if outcome.kind != "time_out":  # else there is no time left to ask again
+                outcome, lost = None, ask.seconds
         if outcome is None:
             outcome = ask(full)
         made = ReviewRound(

@@ -13,6 +13,7 @@ from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
 from leftoff.codec import JsonObject
+from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, logged
 from leftoff.model import Usage
@@ -41,7 +42,7 @@ class SessionManager(TaskBudgets):
     Args:
         path, session_id, settings, clock: see `TaskBudgets`.
         generator: makes and stores resume logs; if None, a `ResumeLogGenerator` with the same
-            settings, created when it is first needed.
+            settings.
 
     Raises:
         StateError: the file at `path` is not a saved session.
@@ -57,18 +58,11 @@ class SessionManager(TaskBudgets):
         clock: Clock = now,
     ) -> None:
         super().__init__(path, session_id=session_id, settings=settings, clock=clock)
-        self._generator = generator
+        self.generator: Any = (
+            ResumeLogGenerator(self.settings) if generator is None else generator
+        )
         self._named = session_id is not None or self._file is not None
         self._preset = self.settings.watched()
-
-    @property
-    def generator(self) -> Any:
-        with self._lock:
-            if self._generator is None:
-                from leftoff.live.resume_logs import ResumeLogGenerator
-
-                self._generator = ResumeLogGenerator(self.settings)
-            return self._generator
 
     # -- the session -----------------------------------------------------------------------
 

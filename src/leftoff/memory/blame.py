@@ -79,7 +79,13 @@ def origins(
         raise UsageError(f"{path}: has {len(text)} lines, not {last}")
     with opened(index) as db:
         writers = _writers(text, _edits_of(db, path))[first - 1 : last]
-        return _origins(db, writers, first)
+        found: list[Origin] = []
+        for _, run in groupby(writers, key=id):
+            lines_of_one = list(run)
+            last = first + len(lines_of_one) - 1
+            found.append(_origin(db, lines_of_one[0], first, last))
+            first = last + 1
+        return found
 
 
 def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
@@ -96,8 +102,8 @@ def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
             "e.path = ? OR e.path = substr(?, length(s.project) + 2)"
             " AND substr(?, 1, length(s.project) + 1) = s.project || '/' ORDER BY e.id"
         )
-        for session, hit, edit in edits(db, which, (name, name, name)):
-            found.append(_Edit(hit, session, edit[1], edit[2]))
+        written = edits(db, which, (name, name, name))
+        found += [_Edit(hit, session, edit[1], edit[2]) for session, hit, edit in written]
         earlier = [join(p, was) for p, now, was in renames if join(p, now) == name]
         names += [one for one in dict.fromkeys(earlier) if one not in names]
     return sorted(found, key=lambda e: (e.hit.ended, e.session, e.hit.message % _LAST))
@@ -186,18 +192,6 @@ def _aligned(
         for at, h in enumerate(now):
             if at not in placed and spare[h]:
                 found[at] = spare[h].pop()
-    return found
-
-
-def _origins(
-    db: sqlite3.Connection, writers: Sequence[_Edit | None], first: int
-) -> list[Origin]:
-    found: list[Origin] = []
-    for _, run in groupby(writers, key=id):
-        lines = list(run)
-        last = first + len(lines) - 1
-        found.append(_origin(db, lines[0], first, last))
-        first = last + 1
     return found
 
 

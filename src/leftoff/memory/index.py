@@ -123,7 +123,10 @@ class MemoryIndex(Index):
         """Stores the entries of a job's sessions in place of those that its files had. Files
         that were read before and cannot be read this time keep theirs until the next update."""
         files = [path_digest(f.path) for f in job.files]
-        known = self._sessions_of(files)
+        # The sessions that were read from any of the files, each with the key of its job.
+        marks = ", ".join("?" * len(files))
+        query = f"SELECT session, job FROM session_files WHERE path IN ({marks})"  # noqa: S608
+        known: dict[int, bytes] = dict(self._db.execute(query, files).fetchall())
         mine = job_key(job)
         entries = {one.key: one for one in result.memory}
         rows = decode_rows["sessions"](result.tables[0])
@@ -149,12 +152,6 @@ class MemoryIndex(Index):
             "DELETE FROM states WHERE rowid <= (SELECT max(rowid) FROM states) - ?",
             (MAX_STATES,),
         )
-
-    def _sessions_of(self, files: Sequence[bytes]) -> dict[int, bytes]:
-        """The sessions that were read from any of the files, each with the key of its job."""
-        marks = ", ".join("?" * len(files))
-        query = f"SELECT session, job FROM session_files WHERE path IN ({marks})"  # noqa: S608
-        return dict(self._db.execute(query, files).fetchall())
 
     def _session(self, row: SessionRow) -> int:
         values = {name: getattr(row, name) for name in _COLUMNS}

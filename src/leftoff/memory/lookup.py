@@ -6,7 +6,7 @@ chooses among the lines."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,21 +117,8 @@ def _candidates(
             weight = recall.inverse_frequency(len(here), total)
             for number in here:
                 weights[number] = weights.get(number, 0) + weight
-    best = sorted(weights, key=lambda n: (-weights[n], -n))[:CANDIDATES]
-    lines = list(_lines(db, best, blocks, sessions, own, compacted))
-    return lines, recall.Frequencies(total, counts)
-
-
-def _lines(
-    db: sqlite3.Connection,
-    numbers: list[int],
-    blocks: Mapping[int, tuple[int, str, str, int]],
-    sessions: Mapping[int, str],
-    own: str,
-    compacted: int,
-) -> Iterator[recall.Line]:
-    """The entries of these numbers as lines, without what stands in the agent's context."""
-    for number in numbers:
+    lines = []
+    for number in sorted(weights, key=lambda n: (-weights[n], -n))[:CANDIDATES]:
         block, place = divmod(number, PLACES)
         query = "SELECT data FROM blocks WHERE id = ?"
         entry = unpacked(db.execute(query, (block,)).fetchone()[0])[place]
@@ -140,8 +127,10 @@ def _lines(
         text, note, _, message, _ = entry
         session, kind, speaker, _ = blocks[block]
         line, weight = shown(kind, speaker, text, note, message)
+        # The rest stands in the agent's context.
         if line and (sessions[session] != own or message < compacted):
-            yield recall.Line(sessions[session], line, message, weight)
+            lines.append(recall.Line(sessions[session], line, message, weight))
+    return lines, recall.Frequencies(total, counts)
 
 
 def shown(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[str, float]:

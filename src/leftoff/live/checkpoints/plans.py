@@ -186,7 +186,7 @@ def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
     """Parses the document of a task; `StateError` where it is another kind of document, or
     damaged."""
     try:
-        task = msgspec.convert({k: v for k, v in data.items() if k != "plan"}, TaskDocument)
+        task = msgspec.convert(data, TaskDocument)
         plan = msgspec.convert(data.get("plan", {"task_id": task.task_id}), Plan)
         known = {*TaskDocument.__struct_fields__, "plan"}
         return task, replace(plan, extra={k: v for k, v in data.items() if k not in known})

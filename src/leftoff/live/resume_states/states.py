@@ -177,8 +177,7 @@ class FileResumeStateManager:
     def session_workflow(self) -> str:
         """The id of the workflow of calls without a workflow id: this session."""
         with self._lock:
-            if not self._session_workflow_id:
-                self._session_workflow_id = self.begin()
+            self._session_workflow_id = self._session_workflow_id or self.begin()
             return self._session_workflow_id
 
     def _running(self, workflow: str | None) -> _RunningWorkflow:
