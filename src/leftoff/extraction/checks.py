@@ -20,7 +20,7 @@ from leftoff.extraction.extractor import CALL, RESULT, TYPED, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
-from leftoff.model import Text, ToolCall, ToolResult
+from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.scanner import QuoteEnds
 from leftoff.tables import table, word_sets
 from leftoff.text.truncation import whole
@@ -86,23 +86,20 @@ class Checks(Struct):
     logs: dict[str, str] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, part in enumerate(view.message.parts):
-            if type(part) is Text:
-                if view.message.origin == "injected":
-                    for ended in JOB_ENDED.finditer(part.text):
-                        code = _RE["ended_with"].match(part.text, ended.end())
-                        if self.open.pop(ended[1], None) and code:
-                            ref, task = view.record_ref(number), ended[1]
-                            yield Checked(ref, -1, -1, task=task, exit_code=int(code[1]))
+        for number, text in view.texts if view.message.origin == "injected" else ():
+            for ended in JOB_ENDED.finditer(text):
+                code = _RE["ended_with"].match(text, ended.end())
+                if self.open.pop(ended[1], None) and code:
+                    ref, task = view.record_ref(number), ended[1]
+                    yield Checked(ref, -1, -1, task=task, exit_code=int(code[1]))
+        for number, part, call in view.tools:
+            if type(part) is ToolResult:
+                found = self._result(view, number, part, call)
+                if found is not None:
+                    yield found
             elif type(part) is ToolCall:
                 if part.id and (part.kind in {"poll", "script"} or self.logs):
                     self._asks(part)
-            elif type(part) is ToolResult:
-                call = view.calls.get(number)
-                if call is not None:
-                    found = self._result(view, number, part, call)
-                    if found is not None:
-                        yield found
 
     def _asks(self, call: ToolCall) -> None:
         given = call.input if isinstance(call.input, dict) else {}

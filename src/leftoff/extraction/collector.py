@@ -38,7 +38,7 @@ from contextlib import contextmanager
 from copy import copy, deepcopy
 from itertools import islice, starmap
 from sys import intern
-from typing import Any, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,6 +61,7 @@ from leftoff.extraction.evidence import (
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.extractor import (
     CALL,
+    CROWDED,
     EDIT,
     FAILED,
     FILE,
@@ -212,90 +213,75 @@ class Collector(LineReader):
             header.models.append(m.model)
         if m.usage is not None:
             self._record_usage(session, m, m.usage)
+        view = View(m)
         flags = TYPED if m.typed or m.origin == "injected" and is_event(m.text) else 0
-        # Most messages need none of these, and some have ten thousand parts.
-        hits = calls = outputs = _EMPTY
-        crowded = False
-        number = -1
-        for part in m.parts:
-            number += 1
-            kind = type(part)
-            if kind is ToolCall:
-                flags |= self._record_call(session, m, number, part)  # type: ignore[arg-type]
-            elif kind is ToolResult:
-                call = session.complete_call(part.call_id) or _UNKNOWN_CALL  # type: ignore[union-attr]
-                found = self._record_result(session, m, number, part, call)  # type: ignore[arg-type]
-                flags |= RESULT | _RESULT_FLAGS.get(call.kind, 0)
-                if part.status in _FAILURES:  # type: ignore[union-attr]
-                    flags |= FAILED
-                calls = calls or {}
-                calls[number] = call
-                if found:
-                    flags |= OUTPUT
-                    outputs = outputs or {}
-                    outputs[number] = found
-            elif kind is Media:
-                media = part.media_type  # type: ignore[union-attr]
-                if "/" not in media and media not in KINDS["media"]:
-                    self._issue("unknown_kind", f"part/{media}")
-            elif kind is Text:
-                text = part.text  # type: ignore[union-attr]
-                if m.origin == "agent":
-                    flags |= TEXT
-                    session.last_words, session.last_at = ends(text, MAX_QUOTE), m.index
-                    if session.occupancy.last is None:
-                        session.occupancy.texts.append(text)
-                    for name, named in self._gate.scan(text, number).items():
-                        flags |= HIT
-                        hits = hits or {}
-                        known = hits.setdefault(name, [])
-                        known.extend(named)
-                        if len(known) > MAX_CLAIMS:
-                            crowded = True
-                            del known[MAX_CLAIMS:]
-                else:
-                    if m.agent and not session.first_words:
-                        session.first_words = whole(text, MAX_QUOTE)
-                    if m.role != "assistant":
-                        session.occupancy.texts.append(text)
-                    if m.role == "system" and "stage:" in text.casefold():
-                        flags |= STAGE
+        for number, part in enumerate(m.parts):
+            if type(part) is ToolCall:
+                flags |= self._record_call(session, view, number, part)
+            elif type(part) is ToolResult:
+                flags |= self._record_result(session, view, number, part)
+            elif type(part) is Text:
+                flags |= self._record_text(session, view, number, part.text)
+            elif type(part) is Media and "/" not in part.media_type:
+                if part.media_type not in KINDS["media"]:
+                    self._issue("unknown_kind", f"part/{part.media_type}")
         if len(session.occupancy.texts) > ContextOccupancy.MAX_TEXTS:
             session.occupancy.estimate_texts()
-        if flags:
-            interested = session.extractors_for(flags)
-            if interested:
-                view = View(m, hits, calls, outputs)
-                append = session.evidence.append
-                for extractor in interested:
-                    if extractor.wants != TEXT:
-                        for item in extractor.see(view):  # mostly none, sometimes one
-                            append(item)
-                        continue
-                    stated = iter(extractor.see(view))
-                    session.evidence.extend(islice(stated, MAX_CLAIMS))
-                    crowded = crowded or next(stated, None) is not None
-        if crowded:
+        for extractor in session.extractors_for(flags) if flags else ():
+            if extractor.wants != TEXT:
+                for item in extractor.see(view):  # mostly none, sometimes one
+                    session.evidence.append(item)
+                continue
+            stated = iter(extractor.see(view))
+            session.evidence.extend(islice(stated, MAX_CLAIMS))
+            flags |= CROWDED if next(stated, None) is not None else 0
+        if flags & CROWDED:
             self._issue("many_claims")
         if session.agent == FURTHER:  # of many subagents, none has the first or the last word
             session.first_words = session.last_words = ""
 
+    def _record_text(self, session: SessionState, view: View, number: int, text: str) -> int:
+        """Records a text; returns the feature bits that it adds to its message."""
+        m = view.message
+        view.texts.append((number, text))
+        if m.origin != "agent":
+            if m.agent and not session.first_words:
+                session.first_words = whole(text, MAX_QUOTE)
+            if m.role != "assistant":
+                session.occupancy.texts.append(text)
+            return STAGE if m.role == "system" and "stage:" in text.casefold() else 0
+        flags = TEXT
+        session.last_words, session.last_at = ends(text, MAX_QUOTE), m.index
+        if session.occupancy.last is None:
+            session.occupancy.texts.append(text)
+        for name, named in self._gate.scan(text, number).items():
+            known = view.hits.setdefault(name, [])
+            known += named
+            flags |= HIT if len(known) <= MAX_CLAIMS else HIT | CROWDED
+            del known[MAX_CLAIMS:]
+        return flags
+
     def _record_call(
-        self, session: SessionState, m: Message, number: int, call: ToolCall
+        self, session: SessionState, view: View, number: int, call: ToolCall
     ) -> int:
-        """Records a call; returns the feature bits that it adds to its message."""
         kind = call.kind
         text = whole(text_argument(call, _ARGUMENTS.get(kind, "path")), 300)
-        called = Called(m.index, number, intern(call.name), kind, text)  # few names, many calls
+        # Few names, many calls.
+        called = Called(view.message.index, number, intern(call.name), kind, text)
+        view.tools.append((number, call, called))
         session.evidence.append(called)
         if call.id:
             session.add_call(call.id, called)
         return CALL | _CALL_FLAGS.get(kind, 0)
 
     def _record_result(
-        self, session: SessionState, m: Message, number: int, result: ToolResult, call: Called
-    ) -> list[Hit]:
-        """Records the result of a call; returns the hits of the output rules in it."""
+        self, session: SessionState, view: View, number: int, result: ToolResult
+    ) -> int:
+        call = session.complete_call(result.call_id) or _UNKNOWN_CALL
+        view.tools.append((number, result, call))
+        flags = RESULT | _RESULT_FLAGS.get(call.kind, 0)
+        if result.status in _FAILURES:
+            flags |= FAILED
         text = result.text
         if not (result.detail and result.detail.get("unseen")):
             session.occupancy.texts.append(text)
@@ -304,14 +290,15 @@ class Collector(LineReader):
             code = None
             self._issue("odd_count")
         output = ""
-        found: list[Hit] = []
         if text and call.kind in _RUNNERS:
-            found = scan_output(text, number)
+            for hit in scan_output(text, number):
+                flags |= OUTPUT
+                view.outputs.append((hit, call))
             if len(text) <= MAX_OUTPUT and _may_name_files(call.text, text):
                 output = text
         session.evidence.append(
             Returned(
-                m.index,
+                view.message.index,
                 number,
                 call.message,
                 call.part,
@@ -321,7 +308,7 @@ class Collector(LineReader):
                 output,
             )
         )
-        return found
+        return flags
 
     def _record_usage(self, session: SessionState, m: Message, usage: Usage) -> None:
         occupancy = session.occupancy
@@ -520,7 +507,6 @@ _CALL_FLAGS |= {"python": FILE} | dict.fromkeys(EDITS, FILE | EDIT)
 _RESULT_FLAGS = {"plan": PLAN}
 _FAILURES = frozenset({"error", "timeout"})
 _UNKNOWN_CALL = Called(-1, -1, "", "", "")
-_EMPTY: dict[Any, Any] = {}
 # Programs whose output names files.
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
 

@@ -16,7 +16,6 @@ from msgspec import Struct
 from leftoff.errors import UsageError
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import MAX_SENTENCE, TEXT, View
-from leftoff.model import Text
 from leftoff.text.markdown import sentences
 
 try:
@@ -73,14 +72,13 @@ class SpacyDecisions(Struct):
 
     def see(self, view: View) -> Iterable[Evidence]:
         found: list[Evidence] = []
-        for number, part in enumerate(view.message.parts):
-            if type(part) is Text:
-                for start, end in sentences(part.text):
-                    text = part.text[start:end]
-                    kind = matched_type(text) if len(text) <= MAX_SENTENCE else ""
-                    if kind:
-                        ref = view.text_ref(number, start, end)
-                        found.append(Said("finding", f"decision_{kind}", ref, text))
+        for number, whole in view.texts:
+            for start, end in sentences(whole):
+                text = whole[start:end]
+                kind = matched_type(text) if len(text) <= MAX_SENTENCE else ""
+                if kind:
+                    ref = view.text_ref(number, start, end)
+                    found.append(Said("finding", f"decision_{kind}", ref, text))
         return found
 
 

@@ -16,7 +16,6 @@ from leftoff.extraction.decision_model import (
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import MAX_SENTENCE, TEXT, View
 from leftoff.extraction.rules import lowered
-from leftoff.model import Text
 from leftoff.text.markdown import (
     HEADING,
     ITEM,
@@ -46,14 +45,12 @@ class Decisions(Struct):
     model: ClassVar[Model] = MODEL
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, part in enumerate(view.message.parts):
-            if type(part) is Text:
-                if is_foreign(part.text):
-                    yield Said("language", "foreign", view.text_place(number, 0, 0), "")
-                for start, end, where in candidates(part.text, self.model):
-                    ref = view.text_place(number, start, end)
-                    text = part.text[start:end]
-                    yield Said(self.topic, "sentence", ref, text, where)
+        for number, text in view.texts:
+            if is_foreign(text):
+                yield Said("language", "foreign", view.text_place(number, 0, 0), "")
+            for start, end, where in candidates(text, self.model):
+                ref = view.text_place(number, start, end)
+                yield Said(self.topic, "sentence", ref, text[start:end], where)
 
 
 def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]]:

@@ -52,7 +52,7 @@ class Edits(Struct):
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
-        for number, part in enumerate(message.parts):
+        for number, part, _ in view.tools:
             if type(part) is not ToolCall or part.kind not in _WRITES:
                 continue
             # Redact first: no rule recognises half of a secret, or one that is cut into names.
@@ -89,7 +89,7 @@ class WrittenLines(Struct):
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
-        for number, part in enumerate(message.parts):
+        for number, part, _ in view.tools:
             if type(part) is ToolCall:
                 for path, changes, whole_file in _changes(part):
                     replaced = tuple(
@@ -118,9 +118,8 @@ class Seen(Struct):
     wants: ClassVar[int] = RESULT
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, part in enumerate(view.message.parts):
-            call = view.calls.get(number)
-            if type(part) is not ToolResult or call is None or call.kind not in _SEEN:
+        for _, part, call in view.tools:
+            if type(part) is not ToolResult or call.kind not in _SEEN:
                 continue
             if call.text and part.status != "error" and (shown := telling_lines(part.text)):
                 words = whole(Redactor().text(clean(call.text)), MAX_SEEN_WORDS)

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from leftoff.extraction.evidence import Called, Evidence
 from leftoff.extraction.rules import Hit
-from leftoff.model import Message, Ref, record_hash, slice_hash
+from leftoff.model import Message, Ref, ToolCall, ToolResult, record_hash, slice_hash
 from leftoff.registry import Registry
 from leftoff.text.markdown import Layout
 
@@ -20,9 +20,9 @@ MAX_SENTENCE = 600
 # agent's visible words. HIT: a rule fired on them. CALL, RESULT: of any tool. FILE: a call that
 # reads, changes or runs something, EDIT: one that changes a file by itself. PLAN: a call that
 # writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule fired. STAGE:
-# a system message names a stage.
-TYPED, CALL, RESULT, HIT, TEXT, FILE, EDIT, PLAN, FAILED, OUTPUT, STAGE = (
-    1 << n for n in range(11)
+# a system message names a stage. CROWDED, which none needs: more was found than is looked at.
+TYPED, CALL, RESULT, HIT, TEXT, FILE, EDIT, PLAN, FAILED, OUTPUT, STAGE, CROWDED = (
+    1 << n for n in range(12)
 )
 
 
@@ -31,23 +31,20 @@ class View:
 
     Attributes:
         message: the message.
+        texts: its texts, each with the number of its part.
+        tools: its calls and results in order, each with the number of its part, and with the
+            call itself or the one that the result answers.
         hits: matches of the fused rules in the agent's visible text, by extractor.
-        calls: the call that each tool result answers, by part index.
-        outputs: matches of the output rules in tool results, by part index."""
+        outputs: matches of the output rules in tool results, each with the call."""
 
-    __slots__ = ("_record_hash", "calls", "hits", "message", "outputs")
+    __slots__ = ("_record_hash", "hits", "message", "outputs", "texts", "tools")
 
-    def __init__(
-        self,
-        message: Message,
-        hits: dict[str, list[Hit]],
-        calls: dict[int, Called],
-        outputs: dict[int, list[Hit]],
-    ) -> None:
+    def __init__(self, message: Message) -> None:
         self.message = message
-        self.hits = hits
-        self.calls = calls
-        self.outputs = outputs
+        self.texts: list[tuple[int, str]] = []
+        self.tools: list[tuple[int, ToolCall | ToolResult, Called]] = []
+        self.hits: dict[str, list[Hit]] = {}
+        self.outputs: list[tuple[Hit, Called]] = []
         self._record_hash = ""
 
     def record_ref(self, part: int | None = None) -> Ref:

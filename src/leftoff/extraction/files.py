@@ -38,7 +38,7 @@ class Files(Struct):
     wants: ClassVar[int] = FILE
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, part in enumerate(view.message.parts):
+        for number, part, _ in view.tools:
             if type(part) is ToolCall:
                 yield from _evidence_of(view, number, part)
 

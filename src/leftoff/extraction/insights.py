@@ -49,13 +49,13 @@ class Insights(Struct):
     created: dict[str, str] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, part in enumerate(view.message.parts):
+        for number, part, call in view.tools:
             if type(part) is ToolCall:
                 if part.kind == "plan":
                     yield from self._plan(view, number, part)
             elif type(part) is ToolResult:
                 if part.status in {"error", "timeout"}:
-                    yield _failure(view, number, part)
+                    yield _failure(view, number, part, call)
                 elif self.created and part.call_id in self.created:
                     yield from self._created_task(view, number, part)
         if view.outputs:
@@ -150,22 +150,17 @@ def _items(value: object) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def _failure(view: View, number: int, result: ToolResult) -> Failed:
+def _failure(view: View, number: int, result: ToolResult, call: Called) -> Failed:
     """The line of the output that says what went wrong (see `errors.telling_line`)."""
-    text, call = result.text, view.calls.get(number)
-    runs = call is None or call.kind in _RUN_KINDS
-    start, end = telling_line(text, first=not runs or text.startswith("<tool_use_error>"))
+    text = result.text
+    refused = call.kind not in _RUN_KINDS or text.startswith("<tool_use_error>")
+    start, end = telling_line(text, first=refused)
     cut = len(whole(text[start:end], MAX_ERROR_LINE))
     if cut < min(end - start, MAX_ERROR_LINE) // 2:  # a long word, such as JSON on one line
         cut = min(end - start, MAX_ERROR_LINE)
     end = safe_quote_end(text, start, start + cut)
-    return Failed(
-        view.text_ref(number, start, end),
-        call.message if call else -1,
-        call.part if call else -1,
-        result.status,
-        text[start:end],
-    )
+    ref = view.text_ref(number, start, end)
+    return Failed(ref, call.message, call.part, result.status, text[start:end])
 
 
 # -- lines in tool output by which git and forges say what they made ------------------------
@@ -187,34 +182,24 @@ _SAID = re.patterns(table(__file__, "patterns.toml")["git"])
 def _git_facts(view: View) -> Iterator[Shown]:
     """The evidence in the outputs of one message. A push line stands after the header
     `To <remote>`, which is recorded before it; below `From <remote>` it is a fetch."""
-    for number, hits in view.outputs.items():
-        call = view.calls[number]
-        text: str = getattr(view.message.parts[number], "text", "")
-        for hit in hits:
-            if hit.rule.topic != "git":
+    for hit, call in view.outputs:
+        if hit.rule.topic != "git":
+            continue
+        text: str = getattr(view.message.parts[hit.part], "text", "")
+        kind, at, lead = hit.rule.value, hit.start, ""
+        if kind == "git_push":
+            lead = _header(text, hit)
+            if lead.startswith("From "):
                 continue
-            lead = ""
-            if hit.rule.value == "git_push":
-                header = _header(text, hit)
-                if header.startswith("From "):
-                    continue
-                lead = header
-            elif hit.rule.value == "git_pr" and not _may_create(call):
-                continue
-            end = _end(text, hit)
-            quoted = text[hit.start : safe_quote_end(text, hit.start, end)]
-            said = _SAID[hit.rule.value].search(quoted) if hit.rule.value in _SAID else None
-            yield Shown(
-                view.record_ref(number)
-                if said is None
-                else view.text_ref(number, hit.start + said.start(1), hit.start + said.end(1)),
-                call.message,
-                call.part,
-                hit.rule.value,
-                True,
-                lead + quoted,
-                hit.rule.id,
-            )
+        elif kind == "git_pr" and not _may_create(call):
+            continue
+        quoted = text[at : safe_quote_end(text, at, _end(text, hit))]
+        said = _SAID[kind].search(quoted) if kind in _SAID else None
+        if said is None:
+            ref = view.record_ref(hit.part)
+        else:
+            ref = view.text_ref(hit.part, at + said.start(1), at + said.end(1))
+        yield Shown(ref, call.message, call.part, kind, True, lead + quoted, hit.rule.id)
 
 
 def _header(text: str, hit: Hit) -> str:

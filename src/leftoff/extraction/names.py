@@ -21,26 +21,18 @@ _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
 
 def names_in(text: str) -> tuple[str, ...]:
     """The identifiers in a redacted text, the most frequent ones first."""
-    words = Counter(without_placeholders(text).split())
     counts: dict[str, int] = {}
-    for word in words.keys() - _nameless:
-        times, found = words[word], _names_in(word)
-        for name in found:
-            counts[name] = counts.get(name, 0) + times
-        if not found and len(_nameless) < MAX_NAMELESS:
-            _nameless.add(word)
+    for word, times in Counter(without_placeholders(text).split()).items():
+        # Most words are in small letters alone, which no pattern has to tell.
+        if not word.islower() or "_" in word or "." in word:
+            for name in _names_in(word):
+                counts[name] = counts.get(name, 0) + times
     return tuple(sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:MAX_NAMES])
 
 
 def without_placeholders(text: str) -> str:
     """A text without what holds no names: placeholders of secrets, escapes."""
     return _REDACTED.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
-
-
-# Words without a name that were seen: most words are such, and recur. About 100 bytes each;
-# chosen by hand for the memory.
-MAX_NAMELESS = 1 << 12
-_nameless: set[str] = set()
 
 
 @lru_cache(1 << 12)

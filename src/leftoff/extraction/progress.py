@@ -10,7 +10,6 @@ from leftoff.extraction.evidence import Evidence, Said, Shown
 from leftoff.extraction.extractor import HIT, MAX_SENTENCE, OUTPUT, STAGE, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
-from leftoff.model import Text
 from leftoff.redaction.scanner import safe_quote_end
 from leftoff.text.markdown import HEADING, Layout
 
@@ -37,22 +36,20 @@ class Progress(Struct):
             yield from _typed_markers(view)
         if message.role == "system":
             yield from _system_markers(view)
-        for number, hits in view.outputs.items():
-            call = view.calls[number]
-            for hit in hits:
-                if hit.rule.topic != "output":
-                    continue
-                text: str = getattr(message.parts[number], "text", "")
-                end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
-                yield Shown(
-                    view.text_ref(number, hit.start, end),
-                    call.message,
-                    call.part,
-                    hit.rule.value,
-                    hit.rule.good,
-                    text[hit.start : end].strip(),
-                    hit.rule.id,
-                )
+        for hit, call in view.outputs:
+            if hit.rule.topic != "output":
+                continue
+            text: str = getattr(message.parts[hit.part], "text", "")
+            end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
+            yield Shown(
+                view.text_ref(hit.part, hit.start, end),
+                call.message,
+                call.part,
+                hit.rule.value,
+                hit.rule.good,
+                text[hit.start : end].strip(),
+                hit.rule.id,
+            )
 
 
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -118,8 +115,7 @@ def _system_markers(view: View) -> list[Evidence]:
     """The stage that a system message declares: one, at the start of a line."""
     rule = next(r for r in _MARKERS if r.id == "stage-marker")
     found: list[Evidence] = []
-    for number, part in enumerate(view.message.parts):
-        text = part.text if type(part) is Text else ""
+    for number, text in view.texts:
         matches = list(_DECLARED.finditer(text)) if len(text) <= MAX_NOTICE else []
         if len({m[1].casefold() for m in matches}) == 1:
             start, end = matches[-1].span()

@@ -148,35 +148,8 @@ class Requests(Struct):
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
         if message.origin == "agent" and message.role == "assistant":
-            number, called, spoke = -1, False, False
-            for part in message.parts:
-                number += 1
-                if type(part) is Text:
-                    if part.text and not part.text.isspace():
-                        self.said, self.said_part = message.index, number
-                        self.tail = tail(part.text, TAIL)
-                        if _has_gap(part.text):
-                            self.gaps.append(message.index)
-                        if "://" in part.text:
-                            self._linked(message.index, part.text)
-                        self.trail.append((message.index, whole(part.text, MAX_REMARK)))
-                        del self.trail[:-MAX_TRAIL]
-                        called, spoke = False, True
-                elif type(part) is ToolCall:
-                    called = True
-                    if part.kind == "ask":
-                        self.questions = _questions(part)
-                    elif part.kind in EDITS:
-                        self._propose(message.index, number, part)
-            self.stop = message.stop
-            if self.ends and (called or spoke):
-                self.went_on[self.ends] = self.went_on.get(self.ends, 0) + 1
-            if called:
-                self.ends = ""
-            elif spoke:
-                self.ends = _ending(self.tail)
-        for number, call in view.calls.items():
-            shown = message.parts[number]
+            self._agent(view)
+        for _, shown, call in view.tools:
             if type(shown) is not ToolResult:
                 continue
             if self.proposed:
@@ -192,6 +165,35 @@ class Requests(Struct):
         if message.origin == "injected":
             return _plan(view)
         return ()
+
+    def _agent(self, view: View) -> None:
+        """Takes up what the agent said and called in one message."""
+        at, spoke, called = view.message.index, -1, -1
+        for number, text in view.texts:
+            if text and not text.isspace():
+                spoke, last = number, text
+                if _has_gap(text):
+                    self.gaps.append(at)
+                if "://" in text:
+                    self._linked(at, text)
+                self.trail.append((at, whole(text, MAX_REMARK)))
+        if spoke >= 0:
+            self.said, self.said_part, self.tail = at, spoke, tail(last, TAIL)
+            del self.trail[:-MAX_TRAIL]
+        for number, part, _ in view.tools:
+            if type(part) is ToolCall:
+                called = number
+                if part.kind == "ask":
+                    self.questions = _questions(part)
+                elif part.kind in EDITS:
+                    self._propose(at, number, part)
+        self.stop = view.message.stop
+        if self.ends and (called >= 0 or spoke >= 0):
+            self.went_on[self.ends] = self.went_on.get(self.ends, 0) + 1
+        if called > spoke:
+            self.ends = ""
+        elif spoke >= 0:
+            self.ends = _ending(self.tail)
 
     def _linked(self, at: int, text: str) -> None:
         # An address in a block of code is part of an example or of an output.

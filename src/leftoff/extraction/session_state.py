@@ -81,12 +81,15 @@ class Header(Struct):
 
     def pass_time(self, message: Message) -> None:
         """Takes up the time of a message."""
-        if message.time > self.ended:
-            self.ended = message.time
-            self.started = self.started or message.time
+        time = message.time
+        if time > self.ended:
+            self.ended = time
+            self.started = self.started or time
         if message.origin in {"prompt", "agent", "tool", "interruption"}:
-            untimed = message.origin == "agent" and not message.time
-            self.acted = "" if untimed else max(self.acted, message.time)
+            if time > self.acted:
+                self.acted = time
+            elif not time and message.origin == "agent":
+                self.acted = ""
 
     def update(self, facts: SessionFacts) -> None:
         """Merges facts: the first value of each, but the last title, branch and version."""
