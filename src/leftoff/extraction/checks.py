@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import CUT, Called, Checked, Evidence, Printed
 from leftoff.extraction.extractor import CALL, RESULT, TYPED, View
-from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
-from leftoff.extraction.rules import Rule, lowered
+from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_TOOLS
+from leftoff.extraction.rules import Rule
 from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.scanner import QuoteEnds
@@ -68,7 +68,6 @@ _RUNNING = "\nProcess running with session ID"
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
 # Each client has its own word for the id with which the output of a job is asked for.
 _TASK_KEYS = "task_id bash_id shell_id session_id cell_id sessionId shellId id".split()
-_BY_NUMBER: tuple[Rule, ...] = CHECK_RULES
 
 
 class Checks(Struct):
@@ -228,27 +227,24 @@ def read_output(text: str, *, always: bool = True) -> dict[str, Any]:
 
     Args:
         always: also read the last lines of an output without a telling one."""
-    text = clean(text)
+    text = clean(text).rstrip()
     banner = _RE["banner"]
     scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in banner.finditer(text))[:8]
     rest = banner.sub("", text) if scripts and len(text) < 2000 else text
     if len(rest) < 200 and _is_empty(rest):
         return {"silent": True, "scripts": scripts}
-    found: dict[str, Printed] = {}
-    places: dict[str, int] = {}
+    found: dict[str, tuple[int, Printed]] = {}
     failing: dict[str, str] = {}
     ends: Counter[str] = Counter()
-    low = ""
     quotes = QuoteEnds(text)
-    for number in CHECK_OUTPUTS.candidates(text):
-        rule = _BY_NUMBER[number]
-        if rule.ignore_case:
-            low = low or lowered(text)
-        for match in rule.exact.finditer(low if rule.ignore_case else text):
+    for _, rule, matches in CHECK_OUTPUTS.matches(text):
+        several = list(matches)
+        if not (rule.exact.groupindex or rule.ends or rule.topic == "status"):
+            del several[1:-1]  # without counts, only the first place and the last line count
+        for match in several:
             if rule.topic == "name":
-                name = match.groupdict().get("name")
-                if name and len(failing) < MAX_FAILING:
-                    start = match.start("name")
+                start = match.start("name")
+                if start >= 0 and len(failing) < MAX_FAILING:
                     end = quotes.end(start, min(match.end("name"), start + MAX_NAME))
                     failing.setdefault(text[start:end].strip(), rule.id)
                 continue
@@ -257,21 +253,17 @@ def read_output(text: str, *, always: bool = True) -> dict[str, Any]:
             if rule.topic == "status" or rule.ends and ends[key] < MAX_APART:
                 ends[key] += 1
                 key = f"{rule.id} {ends[key]}"
-            before = found.get(key)
-            if before is None:
-                places[key] = match.start()
-            found[key] = one if before is None else summed(before, one)
-    order = sorted(found, key=lambda key: (places[key], key))[:MAX_PRINTED]
-    names = tuple((rule, name) for name, rule in failing.items() if name)
+            place, before = found.get(key, (match.start(), None))
+            found[key] = place, summed(before, one) if before else one
     tail = _tail(text, quotes, near=not found) if found or always else ""
     head, shown = "", text.lstrip()
-    if tail and len(shown.rstrip()) > MAX_TAIL:
+    if tail and len(shown) > MAX_TAIL:
         quotes = quotes if shown is text else QuoteEnds(shown)
         head = shown[: quotes.near(0, shown.rfind("\n", 0, MAX_HEAD) + 1)].rstrip()
-    printed = tuple(found[key] for key in order)
+    in_order = sorted(found.items(), key=lambda item: (item[1][0], item[0]))
     return {
-        "printed": printed,
-        "failing": names,
+        "printed": tuple(one for _, (_, one) in in_order[:MAX_PRINTED]),
+        "failing": tuple((rule, name) for name, rule in failing.items() if name),
         "tail": tail,
         "head": head,
         "scripts": scripts,
@@ -339,7 +331,6 @@ def _added(a: int | None, b: int | None) -> int | None:
 def _tail(text: str, quotes: QuoteEnds, *, near: bool) -> str:
     """The last whole lines, at most `MAX_TAIL` code points; `near`: without a scan of the whole
     text."""
-    text = text.rstrip()
     start = max(0, len(text) - MAX_TAIL)
     if start:
         line = text.find("\n", start)

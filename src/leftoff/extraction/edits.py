@@ -6,7 +6,7 @@ and `analysis.files.edits` leaves it out."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import ClassVar
 
 from msgspec import Struct
@@ -189,11 +189,8 @@ def _repeats(call: ToolCall) -> bool:
 def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:
     """The first symbols that the added lines define, then those of the removed ones."""
     found: dict[str, None] = {}
-    for text in (
-        "\n".join(["", *(line for c in changes for line in c.added)]),
-        "\n".join(["", *(line for c in changes for line in c.removed)]),
-    ):
-        for match in _RE["symbol"].finditer(text):
+    for sides in ([c.added for c in changes], [c.removed for c in changes]):
+        for match in _RE["symbol"].finditer("\n".join(["", *chain.from_iterable(sides)])):
             found[match[1]] = None
             if len(found) == MAX_SYMBOLS:
                 return tuple(found)
@@ -247,11 +244,10 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
     `MAX_LINES`, without those between."""
     # Cleaned first: `splitlines` also ends a line in the middle of a word.
     before, after = clean(old).splitlines(), clean(new).splitlines()
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
+    start, end, least = 0, 0, min(len(before), len(after))
+    while start < least and before[start] == after[start]:
         start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+    while end < least - start and before[-1 - end] == after[-1 - end]:
         end += 1
     removed, added = before[start : len(before) - end], after[start : len(after) - end]
     line_before = next((line for line in reversed(before[:start]) if line.strip()), "")

@@ -1,13 +1,16 @@
 """The line of a failed call's output that says what went wrong."""
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 
 from leftoff import lazy_re as re
 from leftoff.extraction.rules import Rule, lowered, rules
 
 ERROR_RULES: tuple[Rule, ...] = rules("errors")
-_BY_WEIGHT = sorted(ERROR_RULES, key=lambda rule: -rule.weight)
+# The weightiest first.
+_TELLS, _SKIP = (
+    sorted((rule for rule in ERROR_RULES if rule.topic == topic), key=lambda rule: -rule.weight)
+    for topic in ("tells", "skip")
+)
 
 # Code points at either end of an output that are looked at. Chosen by hand; not measured.
 HEAD, TAIL = 8000, 4000
@@ -38,7 +41,7 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
         low = lowered(line)
         weight, last = _weight(line, low, best[0] if best else 0.0)
         # Once a line stands out, only one that says as much is looked at further.
-        if best and weight < best[0] or _first("skip", line, low) is not None:
+        if best and weight < best[0] or _first(_SKIP, line, low) is not None:
             continue
         if first and (weight > 0 or not line.endswith(":")):
             return start, end
@@ -56,7 +59,7 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
 
 def is_frame(line: str) -> bool:
     """Whether a line of an output says by itself nothing of what went wrong."""
-    return _first("skip", line, lowered(line)) is not None
+    return _first(_SKIP, line, lowered(line)) is not None
 
 
 def stands_out(line: str) -> bool:
@@ -86,20 +89,15 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
             at = end + 1
 
 
-def _first(topic: str, line: str, low: str, least: float = 0.0) -> Rule | None:
-    """The weightiest rule of a topic that matches a line, if it has at least a weight; `low`:
+def _first(rules: list[Rule], line: str, low: str, least: float = 0.0) -> Rule | None:
+    """The weightiest of these rules that matches a line, if it has at least a weight; `low`:
     the line in lower case."""
-    for rule, find in _finders(topic):
+    for rule in rules:
         if rule.weight < least:
             return None
-        if find(low if rule.ignore_case else line) is not None:
+        if rule.finder(low if rule.ignore_case else line) is not None:
             return rule
     return None
-
-
-@cache
-def _finders(topic: str) -> list[tuple[Rule, Callable[[str], re.Match[str] | None]]]:
-    return [(rule, rule.finder) for rule in _BY_WEIGHT if rule.topic == topic]
 
 
 def _weight(line: str, low: str, least: float = 0.0) -> tuple[float, bool]:
@@ -107,7 +105,7 @@ def _weight(line: str, low: str, least: float = 0.0) -> tuple[float, bool]:
     `least`."""
     if len(line) > MAX_LINE:
         return 0.0, False
-    found = _first("tells", line, low, least)
+    found = _first(_TELLS, line, low, least)
     if found is None:
         return 0.0, False
     # Quoted code and lines that only introduce what follows say less.

@@ -112,9 +112,7 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
     created: bool | None = None
     output: str = ""
 
-    @property
-    def call(self) -> tuple[int, int]:
-        return self.call_message, self.call_part
+    call = _OfResult.call
 
 
 class Applied(_OfResult, frozen=True, gc=False, tag="a", array_like=True):

@@ -80,8 +80,8 @@ def matches(topic: str, text: str) -> bool:
     if gate is not None and text.isascii() and not gate(text):
         return False
     low = lowered(text)
-    for find, ignore_case in _finders(topic):
-        if find(low if ignore_case else text) is not None:
+    for rule in RULES[topic]:
+        if rule.finder(low if rule.ignore_case else text) is not None:
             return True
     return False
 
@@ -95,11 +95,6 @@ def _gate(topic: str) -> Callable[[str], list[int]] | None:
     if topic not in _SEARCHED:
         return None
     return ascii_gate((rule.pattern for rule in RULES[topic]), ignore_case=True)
-
-
-@cache
-def _finders(topic: str) -> tuple[tuple[Callable[[str], object], bool], ...]:
-    return tuple((rule.finder, rule.ignore_case) for rule in RULES[topic])
 
 
 class Requests(Struct):

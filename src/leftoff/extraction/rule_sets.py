@@ -45,12 +45,9 @@ class CheckTool(Struct, frozen=True):
     failure: str = ""
 
 
-def _check_tools() -> tuple[CheckTool, ...]:
-    found = table(__file__, "rules", "check_tools.toml")["tool"]
-    return msgspec.convert(found, tuple[CheckTool, ...])
-
-
-CHECK_TOOLS = _check_tools()
+CHECK_TOOLS = msgspec.convert(
+    table(__file__, "rules", "check_tools.toml")["tool"], tuple[CheckTool, ...]
+)
 
 
 @lru_cache(maxsize=8)

@@ -6,8 +6,8 @@ only on texts that pass. A pattern is its own gate unless it has gaps (`[^.]{0,4
 look-around: RE2 has no look-around, and gaps in a set multiply its states, so such a rule gives
 its rarest part as its gate."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from leftoff.codec import blake2b
 from leftoff.tables import table
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, dict=True):
     """One pattern with its meaning.
 
     Attributes:
@@ -51,34 +51,25 @@ class Rule(Struct, frozen=True):
     misses: tuple[str, ...] = ()
 
     @property
+    def _lowered(self) -> str:
+        # Lower-case pattern on lower-case text: with IGNORECASE, `re` cannot look ahead for
+        # literals and takes several times as long.
+        pattern = self.pattern
+        return _UPPER.sub(lambda m: m[0].lower(), pattern) if self.ignore_case else pattern
+
+    @cached_property
     def exact(self) -> re.Pattern[str]:
         """The compiled pattern; it expects `lowered` text unless the rule is case-sensitive."""
-        return _exact(self.pattern, self.ignore_case)
+        return re.compiled(self._lowered)
 
     def search(self, text: str) -> re.Match[str] | None:
         """The pattern's first match in a text, without the gate."""
         return self.finder(lowered(text) if self.ignore_case else text)
 
-    @property
+    @cached_property
     def finder(self) -> Callable[[str], re.Match[str] | None]:
         """Gives the pattern's first match in a text that is `lowered` if case is ignored."""
-        return _finder(self.pattern, self.ignore_case)
-
-
-@cache
-def _exact(pattern: str, ignore_case: bool) -> re.Pattern[str]:
-    return re.compiled(_as_compiled(pattern, ignore_case))
-
-
-@cache
-def _finder(pattern: str, ignore_case: bool) -> Callable[[str], re.Match[str] | None]:
-    return re.finder(_as_compiled(pattern, ignore_case))
-
-
-def _as_compiled(pattern: str, ignore_case: bool) -> str:
-    # Lower-case pattern on lower-case text: with IGNORECASE, `re` cannot look ahead for
-    # literals and takes several times as long.
-    return _UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern
+        return re.finder(self._lowered)
 
 
 # Not `\S` and the like, nor the P of a named group: these capitals mean something.
@@ -205,25 +196,26 @@ class Gate:
             at = end
         return found
 
-    def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
-        """The first `most` matches of every rule, by extractor, in order of place."""
+    def matches(self, text: str) -> Iterator[tuple[str, Rule, Iterable[re.Match[str]]]]:
+        """The matches of each rule whose gate fires on a text, beside the extractor's name."""
         numbers = self.candidates(text)
-        if not numbers:
-            return {}
-        found: dict[str, list[Hit]] = {}
-        low = lowered(text)
+        low = lowered(text) if numbers else ""
         lines: dict[int, list[tuple[int, int]]] = {}
         for number in sorted(numbers):
             name, rule = self.rules[number]
-            searched = low if rule.ignore_case else text
-            find = rule.exact.finditer
-            matches: Iterable[re.Match[str]] = ()
+            searched, find = low if rule.ignore_case else text, rule.exact.finditer
             if not rule.lines or "\n" not in text:
-                matches = find(searched)
-            elif lines := lines or self._lines(text):
-                parts = lines.get(number, ())
-                matches = chain.from_iterable(find(searched, *part) for part in parts)
-            for match in islice(matches, most):
+                yield name, rule, find(searched)
+                continue
+            lines = lines or self._lines(text)
+            parts = lines.get(number, ())
+            yield name, rule, chain.from_iterable(find(searched, *part) for part in parts)
+
+    def scan(self, text: str, part: int) -> dict[str, list[Hit]]:
+        """The first `MAX_MATCHES` matches of every rule, by extractor, in order of place."""
+        found: dict[str, list[Hit]] = {}
+        for name, rule, matches in self.matches(text):
+            for match in islice(matches, MAX_MATCHES):
                 start, end = match.span(1) if match.re.groups else (-1, -1)
                 captured = text[start:end] if start >= 0 else rule.value
                 hit = Hit(rule, part, match.start(), match.end(), captured)

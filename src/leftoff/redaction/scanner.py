@@ -514,6 +514,8 @@ class QuoteEnds:
     def end(self, start: int, end: int) -> int:
         """Where a quotation from `start` must end, at most at `end`: before the first hit that
         is not one in the quotation alone."""
+        if start == 0 and end == len(self._text):
+            return end
         if self._hits is None:
             self._hits = find(self._text, gate_for(False))
         hits = [hit for hit in self._hits if hit.end > start and hit.start < end]
