@@ -22,7 +22,7 @@ import pytest
 
 from leftoff import ContextSummary, Pass, read, summarize
 from leftoff.errors import FormatError, UsageError
-from leftoff.extraction import collector, lines, session_state
+from leftoff.extraction import collector, lines
 from leftoff.extraction.evidence import Called
 from leftoff.extraction.evidence_log import BLOCK, EvidenceLog
 from leftoff.extraction.lines import UNPACKED, HeldBytes
@@ -204,7 +204,7 @@ def test_claims_past_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_calls_without_results_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_state, "MAX_PARTS", 30)
+    monkeypatch.setattr(collector, "MAX_PENDING", 30)
     reading = Pass("s")
     reading.feed(claude_calls(50))
     reading.close()

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import CUT, Called, Checked, Evidence, Printed
-from leftoff.extraction.extractor import CALL, RESULT, TYPED, View
+from leftoff.extraction.extractor import CALL, RESULT, TYPED, View, remember
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_TOOLS
 from leftoff.extraction.rules import Rule
 from leftoff.formats.injected import JOB_ENDED
@@ -114,14 +114,13 @@ class Checks(Struct):
         elif not job and len(self.open) == 1:
             job = next(iter(self.open))  # the recorder gives no number, and only one is running
         if job:
-            self.jobs[call.id] = job
-            _bound(self.jobs)
+            remember(self.jobs, call.id, job, _MAX_TASKS)
 
     def _result(
         self, view: View, number: int, result: ToolResult, call: Called
     ) -> Checked | None:
         text = result.text
-        task = self.jobs.pop(result.call_id, "") if self.jobs else ""
+        task = self.jobs.pop(result.call_id, "")
         judged = bool(task) or call.kind in _KINDS
         if not judged and result.status != "running":
             return None
@@ -146,14 +145,12 @@ class Checks(Struct):
                 task = task or started[1]
                 log = _RE["log"].search(text, 0, 2000)
                 if log is not None:
-                    self.logs[log[1]] = task
-                    _bound(self.logs)
+                    remember(self.logs, log[1], task, _MAX_TASKS)
         # A script that waits for a job becomes one: all are the job that came first.
         place = self.open.get(task)
         task = next((job for job, at in self.open.items() if at == place), task)
         if task and (running or _RE["unfinished"].search(text, 0, 400)):
-            self.open.setdefault(task, call.call)
-            _bound(self.open)
+            remember(self.open, task, self.open.get(task, call.call), _MAX_TASKS)
         elif task and (ended := self.open.get(task)):
             self.open = {job: place for job, place in self.open.items() if place != ended}
         if not judged:
@@ -185,11 +182,6 @@ def _codes(text: str) -> tuple[int | None, ...]:
     results = (piece for piece in pieces if _RE["json_result"].search(piece, 0, 400))
     codes = map(_RE["json_code"].search, results)
     return tuple(int(code[1]) if code else None for code in codes)
-
-
-def _bound(found: dict[str, Any]) -> None:
-    while len(found) > _MAX_TASKS:
-        del found[next(iter(found))]
 
 
 def clean(text: str) -> str:

@@ -73,6 +73,7 @@ from leftoff.extraction.extractor import (
     TEXT,
     TYPED,
     View,
+    remember,
 )
 from leftoff.extraction.files import was_created
 from leftoff.extraction.lines import LineReader
@@ -84,6 +85,7 @@ from leftoff.extraction.session_state import (
     MAX_CLAIMS,
     MAX_MODELS,
     MAX_PARTS,
+    MAX_PENDING,
     MAX_QUOTE,
     MAX_SESSIONS,
     ContextOccupancy,
@@ -271,7 +273,7 @@ class Collector(LineReader):
         view.tools.append((number, call, called))
         session.evidence.append(called)
         if call.id:
-            session.add_call(call.id, called)
+            remember(session.pending, call.id, called, MAX_PENDING)
         return CALL | _CALL_FLAGS.get(kind, 0)
 
     def _record_result(
@@ -326,14 +328,14 @@ class Collector(LineReader):
 
     def _fact(self, found: Record) -> None:
         main = self._main
+        last = max(0, len(main.thread) - 1)
         if isinstance(found, rec.SessionFacts):
             main.header.update(found)
         elif isinstance(found, rec.TokenCount):
             if not (found.last.possible and found.total.possible):
                 self._issue("odd_count")
                 return
-            if found.window and 0 < found.window <= MAX_COUNT:
-                main.header.window = found.window
+            main.header.set_window(found.window)
             main.evidence.append(Counted(len(main.thread), found.last, found.total))
             if found.last.total:
                 main.occupancy = ContextOccupancy(last=found.last)
@@ -349,13 +351,14 @@ class Collector(LineReader):
             earlier = main.text_tokens if main.occupancy.last is None else 0
             main.occupancy = ContextOccupancy(earlier=earlier)
         elif isinstance(found, rec.Changes):
-            call = main.pending.get(found.call_id) or main.answered.get(found.call_id)
-            ref = _ref(found, call.message if call else max(0, len(main.thread) - 1))
+            made = main.pending.get(found.call_id) or main.answered.get(found.call_id)
+            call = made or _UNKNOWN_CALL
+            ref = _ref(found, call.message if made else last)
             main.evidence.append(
                 Applied(
                     replace(ref, part=found.part),
-                    call.message if call else -1,
-                    call.part if call else -1,
+                    call.message,
+                    call.part,
                     found.succeeded,
                     found.files,
                     found.deleted,
@@ -363,11 +366,9 @@ class Collector(LineReader):
                 )
             )
         elif isinstance(found, rec.Presence):
-            ref = _ref(found, max(0, len(main.thread) - 1))
-            main.evidence.append(Stood(ref, found.files))
+            main.evidence.append(Stood(_ref(found, last), found.files))
         elif isinstance(found, rec.Turn):
-            why = whole(found.why, MAX_REASON)
-            main.evidence.append(Turned(max(0, len(main.thread) - 1), found.state, why))
+            main.evidence.append(Turned(last, found.state, whole(found.why, MAX_REASON)))
         elif isinstance(found, rec.NewSession):
             if len(main.thread):
                 self._start_session()
@@ -541,18 +542,16 @@ _OUTPUT_HEAD, _OUTPUT_TAIL = 800, 3000
 
 def scan_output(text: str, part: int) -> list[Hit]:
     """The last match of each output rule in a tool result; of rules on git, every match."""
-    if len(text) <= _OUTPUT_HEAD + _OUTPUT_TAIL:
-        found = OUTPUTS.scan(text, part).get("output", [])
-    else:
-        found = OUTPUTS.scan(text[:_OUTPUT_HEAD], part).get("output", [])
-        shift = len(text) - _OUTPUT_TAIL
-        for hit in OUTPUTS.scan(text[shift:], part).get("output", []):
-            found.append(hit._replace(start=hit.start + shift, end=hit.end + shift))
-    if len(found) < 2:
-        return found
-    return list(
-        {(hit.rule.id, hit.rule.topic == "git" and hit.start): hit for hit in found}.values()
-    )
+    pieces = {0: text}
+    if len(text) > _OUTPUT_HEAD + _OUTPUT_TAIL:
+        pieces = {0: text[:_OUTPUT_HEAD], len(text) - _OUTPUT_TAIL: text[-_OUTPUT_TAIL:]}
+    found: dict[tuple[str, int], Hit] = {}
+    for shift, piece in pieces.items():
+        for hit in OUTPUTS.scan(piece, part).get("output", ()):
+            start = hit.start + shift
+            place = start if hit.rule.topic == "git" else 0
+            found[hit.rule.id, place] = hit._replace(start=start, end=hit.end + shift)
+    return list(found.values())
 
 
 def occupancy_of(session: SessionState) -> int | None:

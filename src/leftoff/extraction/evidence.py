@@ -112,7 +112,9 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
     created: bool | None = None
     output: str = ""
 
-    call = _OfResult.call
+    @property
+    def call(self) -> tuple[int, int]:
+        return self.call_message, self.call_part
 
 
 class Applied(_OfResult, frozen=True, gc=False, tag="a", array_like=True):

@@ -4,13 +4,17 @@
 result belongs to."""
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from leftoff.extraction.evidence import Called, Evidence
 from leftoff.extraction.rules import Hit
 from leftoff.model import Message, Ref, ToolCall, ToolResult, record_hash, slice_hash
 from leftoff.registry import Registry
 from leftoff.text.markdown import Layout
+
+T = TypeVar("T")
 
 # Code points; a longer span is not taken for a sentence. Chosen by hand; not measured.
 MAX_SENTENCE = 600
@@ -61,9 +65,8 @@ class View:
 
     def text_ref(self, part: int, start: int, end: int) -> Ref:
         """A reference to a slice of a part's text."""
-        m = self.message
-        text: str = getattr(m.parts[part], "text", "")
-        return Ref(0, m.line, m.item, m.index, part, start, end, slice_hash(text[start:end]))
+        text: str = getattr(self.message.parts[part], "text", "")
+        return replace(self.text_place(part, start, end), hash=slice_hash(text[start:end]))
 
     def sentences(
         self, extractor: str, *, either_end: bool = False
@@ -99,6 +102,13 @@ class View:
             if end - start <= MAX_SENTENCE and (hit.rule.id, hit.part, start) not in given:
                 given.add((hit.rule.id, hit.part, start))
                 yield hit, layout, start, end
+
+
+def remember(known: dict[str, T], key: str, value: T, most: int) -> None:
+    """Adds an entry; of too many, the oldest is forgotten."""
+    known[key] = value
+    while len(known) > most:
+        del known[next(iter(known))]
 
 
 class Extractor(Protocol):

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from leftoff import lazy_re as re
 from leftoff.extraction.errors import telling_line
 from leftoff.extraction.evidence import CUT, Called, Evidence, Failed, Planned, Said, Shown
-from leftoff.extraction.extractor import FAILED, HIT, OUTPUT, PLAN, View
+from leftoff.extraction.extractor import FAILED, HIT, OUTPUT, PLAN, View, remember
 from leftoff.extraction.rules import Hit
 from leftoff.formats.vocabulary import argument, first_text
 from leftoff.model import ToolCall, ToolResult
@@ -82,9 +82,7 @@ class Insights(Struct):
         ref = view.record_ref(number)
         if call.name == "TaskCreate":
             if call.id and isinstance(given.get("subject"), str):
-                self.created[call.id] = given["subject"]
-                while len(self.created) > 64:
-                    del self.created[next(iter(self.created))]
+                remember(self.created, call.id, given["subject"], 64)
             return []
         if call.name == "TaskUpdate":
             key, status = str(given.get("taskId", "")), str(given.get("status", ""))

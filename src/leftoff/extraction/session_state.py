@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from leftoff import codec
 from leftoff.extraction.evidence import Called
 from leftoff.extraction.evidence_log import EvidenceLog
-from leftoff.extraction.extractor import Extractor, extractors
+from leftoff.extraction.extractor import Extractor, extractors, remember
 from leftoff.formats.thread import Packed, Thread
 from leftoff.model import MAX_COUNT, Message, SessionFacts, Usage
 from leftoff.tokens import estimate_tokens
@@ -33,7 +33,7 @@ FURTHER = "further subagents"
 
 # Parts of one message that are read, and calls without a result that are remembered. Chosen by
 # hand for the memory, about 1.5 KB for a part.
-MAX_PARTS = 10_000
+MAX_PARTS = MAX_PENDING = 10_000
 
 # For each extractor, sentences or matches of rules in the words of one message that are looked
 # at. Chosen by hand for the time, about 0.1 ms each.
@@ -96,20 +96,19 @@ class Header(Struct):
         if facts.link:
             self.linked_titles.append((facts.link, facts.title))
             return
-        self.id = self.id or facts.id
-        self.cwd = self.cwd or facts.cwd
-        self.commit = self.commit or facts.commit
-        self.parent_id = self.parent_id or facts.parent_id
-        self.forked_from = self.forked_from or facts.forked_from
-        self.started = self.started or facts.started
-        self.branch = facts.branch or self.branch
-        self.agent_version = facts.agent_version or self.agent_version
-        self.title = facts.title or self.title
+        for name in ("id", "cwd", "commit", "parent_id", "forked_from", "started"):
+            setattr(self, name, getattr(self, name) or getattr(facts, name))
+        for name in ("branch", "agent_version", "title"):
+            setattr(self, name, getattr(facts, name) or getattr(self, name))
         self.queued = self.queued if facts.queued is None else facts.queued
         if facts.ended:
             self.ended_jobs = [*self.ended_jobs[-63:], facts.ended]
-        if facts.window and 0 < facts.window <= MAX_COUNT:
-            self.window = facts.window
+        self.set_window(facts.window)
+
+    def set_window(self, size: int | None) -> None:
+        """Takes up a size of the context window that can be one."""
+        if size and 0 < size <= MAX_COUNT:
+            self.window = size
 
 
 class ContextOccupancy(Struct):
@@ -209,19 +208,11 @@ class SessionState:
             self._wanting[flags] = found
         return found
 
-    def add_call(self, call_id: str, call: Called) -> None:
-        """Remembers a call until its result comes; of too many, the oldest is forgotten."""
-        self.pending[call_id] = call
-        if len(self.pending) > MAX_PARTS:
-            del self.pending[next(iter(self.pending))]
-
     def complete_call(self, call_id: str) -> Called | None:
         """The pending call of that id, moved to `answered`; None if there is none."""
         call = self.pending.pop(call_id, None)
         if call is not None:
-            self.answered[call_id] = call
-            if len(self.answered) > MAX_ANSWERED:
-                del self.answered[next(iter(self.answered))]
+            remember(self.answered, call_id, call, MAX_ANSWERED)
         return call
 
     def is_repeat(self, identity: str) -> bool:
