@@ -88,10 +88,9 @@ class View:
                 part = hit.part
                 layout = Layout(getattr(self.message.parts[part], "text", ""))
                 settled.clear()
-            elif hit.rule.id in settled:
-                start, end = settled[hit.rule.id]
-                if start <= hit.start and last < end:
-                    continue
+            start, end = settled.get(hit.rule.id, (0, 0))
+            if start <= hit.start and last < end:
+                continue
             start = end = 0
             for place in (last, hit.start):
                 if start == end and not layout.in_code(place):

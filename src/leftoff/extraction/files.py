@@ -46,13 +46,18 @@ class Files(Struct):
 def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
     if call.kind == "script":
         return _script(view, number, call)
+    cwd = view.message.cwd
     language = _LANGUAGES.get(call.kind)
     if language is not None:
-        return _command(view, number, call, language)
+        command = text_argument(call, "command")
+        place = absolute(text_argument(call, "cwd") or cwd, cwd)
+        apart = argument(call, "background") is True
+        ref = view.record_ref(number)
+        ran = Ran(ref, number, call.name, command, place, language, apart)
+        return [ran] if command else []
     verb = operation(call)
     if not verb:
         return []
-    cwd = view.message.cwd
     if verb == "patch":
         found = _patch(view, number, call, text_argument(call, "patch"), cwd)
         if found or call.kind == verb:
@@ -124,32 +129,18 @@ def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]
     line); see `Touched`."""
     if verb not in {"write", "create", "edit"} or not path.endswith(RUNNABLE):
         return "", "", 0, 0
-    if verb == "edit":
-        text, old = argument(call, "new"), argument(call, "old")
-    else:
-        text, old = argument(call, "content"), ""
-        text = argument(call, "new") if text is None else text
-    if not isinstance(text, str) or len(text) > MAX_SCRIPT:
-        return "", "", 0, 0
-    if verb != "edit":
-        return text, "", 0, 0
-    if isinstance(old, str) and old and len(old) <= MAX_SCRIPT:
-        return text, old, 0, 0
-    given = call.input if isinstance(call.input, dict) else {}
-    first, last = given.get("start"), given.get("end")
-    if type(first) is int and type(last) is int and 0 < first <= last:
-        return text, "", first, last
+    text, old = argument(call, "content") if verb != "edit" else None, argument(call, "old")
+    text = argument(call, "new") if text is None else text
+    if isinstance(text, str) and len(text) <= MAX_SCRIPT:
+        if verb != "edit":
+            return text, "", 0, 0
+        if isinstance(old, str) and old and len(old) <= MAX_SCRIPT:
+            return text, old, 0, 0
+        given = call.input if isinstance(call.input, dict) else {}
+        first, last = given.get("start"), given.get("end")
+        if type(first) is int and type(last) is int and 0 < first <= last:
+            return text, "", first, last
     return "", "", 0, 0
-
-
-def _command(view: View, number: int, call: ToolCall, language: str) -> list[Evidence]:
-    command = text_argument(call, "command")
-    if not command:
-        return []
-    here = view.message.cwd
-    cwd = absolute(text_argument(call, "cwd") or here, here)
-    background = argument(call, "background") is True
-    return [Ran(view.record_ref(number), number, call.name, command, cwd, language, background)]
 
 
 def _patch(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> list[Evidence]:
@@ -173,8 +164,7 @@ def patched_files(patch: str) -> list[tuple[str, str, str]]:
 
     marked = any(mark in patch for mark in _MARKS)
     steps = marked_steps(patch) if marked else diff_steps(patch)
-    moved = {path for verb, path, _ in steps if verb == "move"}
-    moved |= {target for verb, _, target in steps if verb == "move"}
+    moved = {name for verb, *names in steps if verb == "move" for name in names}
     return [
         (_VERBS[verb], path, target)
         for verb, path, target in steps
