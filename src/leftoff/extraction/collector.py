@@ -293,9 +293,9 @@ class Collector(LineReader):
             self._issue("odd_count")
         output = ""
         if text and call.kind in _RUNNERS:
-            for hit in scan_output(text, number):
+            if found := scan_output(text, number):
                 flags |= OUTPUT
-                view.outputs.append((hit, call))
+                view.outputs[number] = found
             if len(text) <= MAX_OUTPUT and _may_name_files(call.text, text):
                 output = text
         session.evidence.append(

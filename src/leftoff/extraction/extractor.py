@@ -39,7 +39,7 @@ class View:
         tools: its calls and results in order, each with the number of its part, and with the
             call itself or the one that the result answers.
         hits: matches of the fused rules in the agent's visible text, by extractor.
-        outputs: matches of the output rules in tool results, each with the call."""
+        outputs: matches of the output rules in tool results, by part index."""
 
     __slots__ = ("_record_hash", "hits", "message", "outputs", "texts", "tools")
 
@@ -48,8 +48,20 @@ class View:
         self.texts: list[tuple[int, str]] = []
         self.tools: list[tuple[int, ToolCall | ToolResult, Called]] = []
         self.hits: dict[str, list[Hit]] = {}
-        self.outputs: list[tuple[Hit, Called]] = []
+        self.outputs: dict[int, list[Hit]] = {}
         self._record_hash = ""
+
+    @property
+    def calls(self) -> dict[int, Called]:
+        """The call that each tool result answers, by part index."""
+        return {n: call for n, part, call in self.tools if type(part) is ToolResult}
+
+    def output_hits(self, topic: str) -> Iterator[tuple[Hit, str, Called]]:
+        """The matches of a topic's output rules, each with the output and its call."""
+        for number, part, call in self.tools if self.outputs else ():
+            for hit in self.outputs.get(number, ()):
+                if hit.rule.topic == topic:
+                    yield hit, getattr(part, "text", ""), call
 
     def record_ref(self, part: int | None = None) -> Ref:
         """A reference to a whole part that is no text: a tool call, a compaction."""

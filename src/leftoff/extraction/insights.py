@@ -58,8 +58,7 @@ class Insights(Struct):
                     yield _failure(view, number, part, call)
                 elif self.created and part.call_id in self.created:
                     yield from self._created_task(view, number, part)
-        if view.outputs:
-            yield from _git_facts(view)
+        yield from _git_facts(view)
         listed: set[tuple[str, int, int]] = set()
         for hit, layout, start, end in view.sentences(self.name):
             text = layout.text[start:end]
@@ -180,10 +179,7 @@ _SAID = re.patterns(table(__file__, "patterns.toml")["git"])
 def _git_facts(view: View) -> Iterator[Shown]:
     """The evidence in the outputs of one message. A push line stands after the header
     `To <remote>`, which is recorded before it; below `From <remote>` it is a fetch."""
-    for hit, call in view.outputs:
-        if hit.rule.topic != "git":
-            continue
-        text: str = getattr(view.message.parts[hit.part], "text", "")
+    for hit, text, call in view.output_hits("git"):
         kind, at, lead = hit.rule.value, hit.start, ""
         if kind == "git_push":
             lead = _header(text, hit)

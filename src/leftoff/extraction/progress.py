@@ -36,10 +36,7 @@ class Progress(Struct):
             yield from _typed_markers(view)
         if message.role == "system":
             yield from _system_markers(view)
-        for hit, call in view.outputs:
-            if hit.rule.topic != "output":
-                continue
-            text: str = getattr(message.parts[hit.part], "text", "")
+        for hit, text, call in view.output_hits("output"):
             end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
             yield Shown(
                 view.text_ref(hit.part, hit.start, end),
