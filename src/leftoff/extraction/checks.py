@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import starmap
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
@@ -33,6 +34,8 @@ _RE, _WORDS = re.patterns(_TABLE["checks"]), word_sets(_TABLE["words"])
 HEAD, TAIL = 6_000, 24_000
 
 MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 400, 160, 160
+# The counts of `Printed`, in the order of its fields.
+_COUNTS = ("passed", "failed", "skipped")
 # Summary lines that are recorded one by one: more runs of one tool in a command are rare.
 MAX_APART = 4
 
@@ -163,8 +166,7 @@ class Checks(Struct):
             return None
         return Checked(
             view.record_ref(number),
-            call.message,
-            call.part,
+            *call.call,
             task=task,
             running=running,
             exit_code=codes[0] if len(codes) == 1 else None,
@@ -273,7 +275,7 @@ def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> 
     groups = match.groupdict() if match.re.groupindex else {}
     numbers: dict[str, int | None] = {}
     counts = list(_RE["count"].finditer((groups.get("counts") or "").lower()))
-    for key in ("passed", "failed", "skipped"):
+    for key in _COUNTS:
         found = [int((m[1] or m[4])[:9]) for m in counts if (m[2] or m[3]) in _WORDS[key]]
         numbers[key] = (
             int(groups[key][:9]) if groups.get(key) else sum(found) if found else None
@@ -293,13 +295,7 @@ def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> 
     end = text.find("\n", first)
     end = min(len(text) if end < 0 else end, start + MAX_LINE)
     end = quotes.end(start, end)
-    return Printed(
-        rule.id,
-        text[start:end].strip(),
-        numbers["passed"],
-        numbers["failed"],
-        numbers["skipped"],
-    )
+    return Printed(rule.id, text[start:end].strip(), **numbers)
 
 
 def summed(before: Printed, one: Printed) -> Printed:
@@ -307,13 +303,8 @@ def summed(before: Printed, one: Printed) -> Printed:
     passed, else of the last."""
     less = (one.failed or 0, one.passed or 0) < (before.failed or 0, before.passed or 0)
     line = before.line if less else one.line
-    return Printed(
-        one.rule,
-        line,
-        _added(before.passed, one.passed),
-        _added(before.failed, one.failed),
-        _added(before.skipped, one.skipped),
-    )
+    both = ((getattr(before, key), getattr(one, key)) for key in _COUNTS)
+    return Printed(one.rule, line, *starmap(_added, both))
 
 
 def _added(a: int | None, b: int | None) -> int | None:

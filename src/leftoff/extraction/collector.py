@@ -298,18 +298,8 @@ class Collector(LineReader):
                 view.outputs[number] = found
             if len(text) <= MAX_OUTPUT and _may_name_files(call.text, text):
                 output = text
-        session.evidence.append(
-            Returned(
-                view.message.index,
-                number,
-                call.message,
-                call.part,
-                result.status,
-                code,
-                was_created(result, call.kind),
-                output,
-            )
-        )
+        at, status, new = view.message.index, result.status, was_created(result, call.kind)
+        session.evidence.append(Returned(at, number, *call.call, status, code, new, output))
         return flags
 
     def _record_usage(self, session: SessionState, m: Message, usage: Usage) -> None:
@@ -353,18 +343,10 @@ class Collector(LineReader):
         elif isinstance(found, rec.Changes):
             made = main.pending.get(found.call_id) or main.answered.get(found.call_id)
             call = made or _UNKNOWN_CALL
-            ref = _ref(found, call.message if made else last)
-            main.evidence.append(
-                Applied(
-                    replace(ref, part=found.part),
-                    call.message,
-                    call.part,
-                    found.succeeded,
-                    found.files,
-                    found.deleted,
-                    found.counts,
-                )
-            )
+            ref = replace(_ref(found, call.message if made else last), part=found.part)
+            done, files = found.succeeded, found.files
+            applied = Applied(ref, *call.call, done, files, found.deleted, found.counts)
+            main.evidence.append(applied)
         elif isinstance(found, rec.Presence):
             main.evidence.append(Stood(_ref(found, last), found.files))
         elif isinstance(found, rec.Turn):

@@ -157,7 +157,7 @@ def _failure(view: View, number: int, result: ToolResult, call: Called) -> Faile
         cut = min(end - start, MAX_ERROR_LINE)
     end = safe_quote_end(text, start, start + cut)
     ref = view.text_ref(number, start, end)
-    return Failed(ref, call.message, call.part, result.status, text[start:end])
+    return Failed(ref, *call.call, result.status, text[start:end])
 
 
 # -- lines in tool output by which git and forges say what they made ------------------------
@@ -193,7 +193,7 @@ def _git_facts(view: View) -> Iterator[Shown]:
             ref = view.record_ref(hit.part)
         else:
             ref = view.text_ref(hit.part, at + said.start(1), at + said.end(1))
-        yield Shown(ref, call.message, call.part, kind, True, lead + quoted, hit.rule.id)
+        yield Shown(ref, *call.call, kind, True, lead + quoted, hit.rule.id)
 
 
 def _header(text: str, hit: Hit) -> str:

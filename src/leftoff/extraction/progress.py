@@ -38,15 +38,9 @@ class Progress(Struct):
             yield from _system_markers(view)
         for hit, text, call in view.output_hits("output"):
             end = safe_quote_end(text, hit.start, min(hit.end, hit.start + 200))
-            yield Shown(
-                view.text_ref(hit.part, hit.start, end),
-                call.message,
-                call.part,
-                hit.rule.value,
-                hit.rule.good,
-                text[hit.start : end].strip(),
-                hit.rule.id,
-            )
+            ref, rule = view.text_ref(hit.part, hit.start, end), hit.rule
+            line = text[hit.start : end].strip()
+            yield Shown(ref, *call.call, rule.value, rule.good, line, rule.id)
 
 
 _WORDS = re.compile(r"[^\W\d_]+")
