@@ -92,11 +92,10 @@ class Done:
 
     def between(self, start: Call, end: Call) -> set[str]:
         """The activities from a place on, up to another one."""
-        first = {activity: bisect_left(places, start) for activity, places in self.at.items()}
         return {
             activity
-            for activity, at in first.items()
-            if at < len(self.at[activity]) and self.at[activity][at] < end
+            for activity, places in self.at.items()
+            if bisect_left(places, start) < bisect_left(places, end)
         }
 
 

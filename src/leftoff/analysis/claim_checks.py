@@ -106,12 +106,8 @@ class ClaimChecks:
         last = first - 1
         for kind in kinds:
             numbers = self.of_kind.get(kind, [])
-            for at in range(bisect_left(numbers, stop) - 1, -1, -1):
-                if numbers[at] <= last:
-                    break
-                if fits(self.all[numbers[at]]):
-                    last = numbers[at]
-                    break
+            later = numbers[bisect_right(numbers, last) : bisect_left(numbers, stop)]
+            last = next((n for n in reversed(later) if fits(self.all[n])), last)
         if last < first:
             return []
         here = self.messages[last]

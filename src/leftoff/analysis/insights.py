@@ -194,13 +194,10 @@ class _CleanRuns:
     def changed_between(self, start: Call, end: Call) -> str:
         """What was changed between a failed call and the one that worked: names of files, else
         the last command that worked; "" if nothing is known."""
-        names: dict[str, None] = {}
-        for path in self.changed.between(start, end):
-            names.pop(path, None)
-            names[path] = None
+        names = list(dict.fromkeys(self.changed.between(start, end)[::-1]))
         if names:
             cwd = self.view.state.header.cwd
-            shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
+            shown = [relative(path, cwd) for path in names[:MAX_FIXES][::-1]]
             more = len(names) - len(shown)
             return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
         for ran in reversed(self.ran.between(start, end)):

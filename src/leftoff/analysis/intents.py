@@ -35,12 +35,8 @@ def intents(text: str) -> frozenset[str]:
     """The intents of a prompt, by its beginning and its end."""
     # A long prompt says at its ends what is wanted, and pastes between them. Chosen by hand.
     seen = f"{text[:500]}\n{text[-150:]}" if len(text) > 650 else text
-    found = set(_found(seen))
-    if len(text) < 40:
-        found.add("short")
-    if len(text) > 1000:
-        found.add("long")
-    return frozenset(found)
+    size = {"short"} if len(text) < 40 else {"long"} if len(text) > 1000 else set()
+    return _found(seen) | size
 
 
 @lru_cache(maxsize=512)

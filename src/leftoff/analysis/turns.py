@@ -183,9 +183,5 @@ def _goes_on(view: SessionView, words: Requests, latest: int) -> bool:
 
 def _place(view: SessionView, message: int) -> Ref:
     """A reference to a message: to the words where the person typed it."""
-    for asked in reversed(view.active(Asked)):
-        if asked.ref.message == message:
-            return asked.ref
-        if asked.ref.message < message:
-            break
-    return Ref(message=message)
+    typed = (a.ref for a in reversed(view.active(Asked)) if a.ref.message == message)
+    return next(typed, Ref(message=message))

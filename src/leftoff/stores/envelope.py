@@ -255,6 +255,15 @@ def read_header(kind: str, data: bytes, where: str) -> Header | None:
     return None if found is None else _header(kind, found, where)
 
 
+def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:
+    """The header of a document that will be replaced; None also if it is damaged. `TooNew`
+    where it must not be replaced."""
+    try:
+        return read_header(kind, data, where)
+    except Damaged:
+        return None
+
+
 def differing_paths(before: object, after: object, at: str = "") -> list[str]:
     """The paths at which two documents differ, such as `history[3].text`."""
     if isinstance(before, dict) and isinstance(after, dict):

@@ -5,14 +5,13 @@ stands here."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.errors import Damaged, StateError
+from leftoff.errors import StateError
 from leftoff.stores import envelope
 from leftoff.stores.naming import check_id, location_of
 from leftoff.stores.protocol import Entry, StoredDocument, newest_first
@@ -77,9 +76,8 @@ class SealedStore:
         where = self._where(kind, check_id(kind, id))
 
         def change(row: Row | None) -> Row:
-            with suppress(Damaged):
-                if row is not None:
-                    envelope.read_header(kind, row.data, where)  # `TooNew`: it stays
+            if row is not None:
+                envelope.read_header_or_none(kind, row.data, where)  # a newer one stays
             pinned, now = row is not None and row.pinned, time.time()
             saved = now if self.seals_time else None
             data = codec.dumps(envelope.seal(kind, id, given, pinned=pinned, saved=saved))
