@@ -214,7 +214,6 @@ def handover_of(summary: ContextSummary) -> Handover:
     typed_before = LikelyDecisions(requests)
     working, folder = summary.working_set, summary.session.cwd
     words = working.last_words
-    looked_at = _by_recency(f for f in files if f.action == "read")
     steps = tuple(_steps(working, folder))
     report = () if working.report.message == words.message else _report(working.report)
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
@@ -264,7 +263,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         checks=_checks(summary.checks, folder),
         files=tuple(changed),
         unnamed=summary.unknown_effects,
-        read=tuple(f.path for f in looked_at),
+        read=tuple(f.path for f in _by_recency(f for f in files if f.action == "read")),
         lessons=tuple(
             Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
             for e in reversed(summary.errors)

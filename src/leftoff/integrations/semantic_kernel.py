@@ -135,7 +135,7 @@ def remembered(history: object) -> tuple[ChatMessage, ...]:
     conversation = ConversationTail()
     for message in messages_of(history):
         conversation.see(message)
-    return tuple(words.chat for words in conversation.entries)
+    return tuple(chat for _, chat in conversation.entries)
 
 
 def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:

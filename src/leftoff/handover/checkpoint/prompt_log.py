@@ -79,9 +79,7 @@ def history(
         for part in message.parts:
             if isinstance(part, ToolCall) and _names_secrets(part.input):
                 secret_calls.add(part.id)
-    if not numbered:
-        return (), 0
-    newest = numbered[-1][0]
+    newest = numbered[-1][0] if numbered else 0
     entries: list[PromptLogEntry] = []
     gate = Redactor(personal=True)
     said = (

@@ -62,14 +62,6 @@ class _Call(Struct):
     tool: CompletedTool
 
 
-class _Entry(Struct):
-    """A message of the main conversation, or the results in it."""
-
-    message: int
-    response: str
-    chat: ChatMessage
-
-
 class ConversationTail:
     """Collects the end of a conversation, for a resume state; a listener of messages.
 
@@ -80,7 +72,9 @@ class ConversationTail:
 
     def __init__(self) -> None:
         self.calls: deque[_Call] = deque(maxlen=MAX_REMEMBERED)
-        self.entries: deque[_Entry] = deque(maxlen=MAX_REMEMBERED)
+        # Each with the index of its message.
+        self.entries: deque[tuple[int, ChatMessage]] = deque(maxlen=MAX_REMEMBERED)
+        self._response = ""  # of the last one
         self.seen_calls = 0
         self.seen_entries = 0
         self._open_calls: dict[str, _Call] = {}
@@ -144,27 +138,24 @@ class ConversationTail:
     def _add_text(
         self, message: Message, role: str, text: str, called: list[FunctionCall]
     ) -> None:
-        before = self.entries[-1] if self.entries else None
-        if (
-            before is not None
-            and role == before.chat.role == "assistant"
-            and message.response
-            and message.response == before.response
-        ):  # lines of one response
-            known = before.chat
+        index, known = self.entries[-1] if self.entries else (-1, ChatMessage())
+        same = message.response and message.response == self._response
+        if same and role == known.role == "assistant":  # lines of one response
             both = "\n\n".join(x for x in (known.content, text) if x)
-            before.chat = replace(
+            known = replace(
                 known,
                 content=truncate_values(both, MAX_MESSAGE_LENGTH, self._gate) or None,
                 function_calls=(*(known.function_calls or ()), *called) or None,
             )
+            self.entries[-1] = index, known
             return
         content = truncate_values(text, MAX_MESSAGE_LENGTH, self._gate) or None
         self._append(message, role=role, content=content, function_calls=tuple(called) or None)
 
     def _append(self, message: Message, **fields: Any) -> None:
         chat = ChatMessage(timestamp=message.time, **fields)
-        self.entries.append(_Entry(message.index, message.response, chat))
+        self.entries.append((message.index, chat))
+        self._response = message.response
         self.seen_entries += 1
 
     # -- what became of it -----------------------------------------------------------------
@@ -179,6 +170,6 @@ class ConversationTail:
 
     def chat(self, without: Collection[int] = ()) -> tuple[ChatMessage, ...]:
         """The messages, in order, without results whose calls are not held any more."""
-        entries_left = [w.chat for w in self.entries if w.message not in without]
+        entries_left = [chat for message, chat in self.entries if message not in without]
         known = {c.call_id for chat in entries_left for c in chat.function_calls or ()}
         return tuple(c for c in entries_left if c.role != "tool" or c.tool_call_id in known)
