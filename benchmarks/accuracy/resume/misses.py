@@ -20,12 +20,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.cli.eval import HELD_OUT
 from leftoff.errors import InputError
-from leftoff.evaluation.handover_scores import (
-    GroundingSource,
-    LabelledStatements,
-    labelled_before,
-    states,
-)
+from leftoff.evaluation.handover_scores import GroundingSource, labelled_before, states
 from leftoff.evaluation.labels import Labels, load
 from leftoff.evaluation.recordings import recording_paths
 from leftoff.evaluation.resume_forms import HOOK, forms, made
@@ -72,7 +67,7 @@ class MissFinder:
             if value and name not in _METADATA_FIELDS
         }
 
-    def find(self, text: str, labelled: LabelledStatements, true: Truth) -> Iterator[Miss]:
+    def find(self, text: str, labelled: Labels, true: Truth) -> Iterator[Miss]:
         """Yields everything that the text misses or states as outdated."""
         matcher, listed = TextMatcher(text), text_items(text)
         for what, statements in (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.evaluation.labels import Decision, Labels, Quote
+from leftoff.evaluation.labels import Labels
 from leftoff.evaluation.resume_truth import Truth, calls_of
 from leftoff.formats.vocabulary import text_argument
 from leftoff.handover import stated_facts
@@ -77,22 +77,15 @@ class TextScore(Struct, frozen=True):
     shares: dict[str, Share]
 
 
-class LabelledStatements(Struct, frozen=True):
-    """The labelled statements before a cut that a text should state."""
-
-    decisions: tuple[Decision, ...] = ()
-    directives: tuple[Quote, ...] = ()
-
-
-def labelled_before(labels: Labels | None, cut: Cut) -> LabelledStatements:
-    """The important labelled decisions and all labelled directives before a cut; none without
-    labels."""
-    if labels is None:
-        return LabelledStatements()
+def labelled_before(labels: Labels | None, cut: Cut) -> Labels:
+    """The important labelled decisions and all labelled directives before a cut, which a text
+    should state; none without labels."""
+    labels = labels or Labels("")
     important = (d for d in labels.decisions if d.importance >= MIN_IMPORTANCE)
-    return LabelledStatements(
-        tuple(d for d in important if d.line < cut.place),
-        tuple(d for d in labels.directives if d.line < cut.place),
+    return Labels(
+        labels.file,
+        decisions=tuple(d for d in important if d.line < cut.place),
+        directives=tuple(d for d in labels.directives if d.line < cut.place),
     )
 
 
@@ -101,11 +94,9 @@ def states(text: TextMatcher, words: str) -> bool:
     return text.states(content_words(words))
 
 
-def score(
-    text: str, cut: Cut, true: Truth, labelled: LabelledStatements, grounded: Share
-) -> TextScore:
-    """All measures of one text about one cut; `grounded`: the share of its paths, numbers, ids
-    and quotations that stand before the cut."""
+def score(text: str, cut: Cut, true: Truth, labelled: Labels, grounded: Share) -> TextScore:
+    """All measures of one text about one cut. `labelled`: by `labelled_before`; `grounded`: the
+    share of its paths, numbers, ids and quotations that stand before the cut."""
     matcher, listed = TextMatcher(text), stated_facts.text_items(text)
     typed = list(typed_messages(cut.prefix))
     turn, declared = next_speaker(cut), declared_turn(text)
