@@ -199,47 +199,37 @@ def loosen(value: object, type_: type[T]) -> tuple[T | None, list[str]]:
     fields: dict[str, object] = {}
     lost: list[str] = []
     for field in msgspec.structs.fields(cast("type[msgspec.Struct]", type_)):
-        if field.encode_name not in value:
-            continue
-        raw = value[field.encode_name]
-        try:
-            fields[field.name] = msgspec.convert(raw, field.type)
-            continue
-        except (ValueError, RecursionError):
-            pass
-        repaired, inner_lost = _loosen_value(raw, field.type)
-        if repaired is not None:
-            fields[field.name] = repaired
-        lost += inner_lost or [field.name]
+        if field.encode_name in value:
+            found, inner = _loosen_value(value[field.encode_name], field.type, field.name)
+            if found is not None or not inner:
+                fields[field.name] = found
+            lost += inner
     try:
         return type_(**fields), lost
     except TypeError:  # a field without default was lost
         return None, lost
 
 
-def _loosen_value(raw: object, wanted: object) -> tuple[object, list[str]]:
-    """The best that can be made of a field whose value does not have the wanted type."""
-    options = list(_options(wanted))
-    if isinstance(raw, dict):
-        for option in options:
-            if isinstance(option, type) and issubclass(option, msgspec.Struct):
-                return loosen(raw, option)
-    if isinstance(raw, list):
-        for option in options:
-            item_types = getattr(option, "__args__", ())
-            if getattr(option, "__origin__", None) is list and item_types:
-                items: list[object] = []
-                lost: list[str] = []
-                for item in raw:
-                    try:
-                        items.append(msgspec.convert(item, item_types[0]))
-                    except (ValueError, RecursionError):
-                        repaired, inner = _loosen_value(item, item_types[0])
-                        lost += inner or ["item"]
-                        if repaired is not None:
-                            items.append(repaired)
-                return items, lost
-    return None, []
+def _loosen_value(raw: object, wanted: object, name: str) -> tuple[object, list[str]]:
+    """The best that can be made of a field's value, and the names of what was lost of it."""
+    with suppress(ValueError, RecursionError):
+        return msgspec.convert(raw, wanted), []
+    for option in _options(wanted):
+        if isinstance(raw, dict) and isinstance(option, type):
+            if issubclass(option, msgspec.Struct):
+                record, lost = loosen(raw, option)
+                return record, lost or [name]
+        item_types = getattr(option, "__args__", ())
+        if isinstance(raw, list) and getattr(option, "__origin__", None) is list and item_types:
+            items: list[object] = []
+            lost = []
+            for item in raw:
+                found, inner = _loosen_value(item, item_types[0], "item")
+                if found is not None or not inner:
+                    items.append(found)
+                lost += inner
+            return items, lost or [name]
+    return None, [name]
 
 
 def _options(wanted: object) -> Iterator[object]:
