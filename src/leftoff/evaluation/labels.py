@@ -7,7 +7,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -226,17 +226,14 @@ def relocated(
     whose quote is not found keeps its place. Turns that an earlier reader swallowed become
     directives."""
     moves: list[Move] = []
-    places = sorted(texts)
 
     def place_for(what: str, line: int, quote: str, source: int | None) -> int:
         anchor = line if source is None else source
         if source is None and _says(texts.get(line, ""), quote):
             return line
-        found = None
-        if what == "directives" and typed is not None:
-            found = _nearest(typed, sorted(typed), anchor, quote)
-        if found is None:
-            found = _nearest(texts, places, anchor, quote)
+        several = (typed or {}, texts) if what == "directives" else (texts,)
+        nearest = (_nearest(some, anchor, quote) for some in several)
+        found = next((place for place in nearest if place is not None), None)
         if found != line:
             moves.append(Move(what, line, found))
         return line if found is None else found
@@ -264,11 +261,10 @@ def relocated(
     return found, moves
 
 
-def _nearest(
-    texts: Mapping[int, str], places: Sequence[int], anchor: int, quote: str
-) -> int | None:
+def _nearest(texts: Mapping[int, str], anchor: int, quote: str) -> int | None:
     """The place nearest to a line that says a quote; of two, the message in which the line
     lies comes first."""
+    places = sorted(texts)
     here = bisect_right(places, anchor) - 1
     far = NEAR if len(quote) < SHORT_QUOTE else len(places)
     for distance in range(far + 1):

@@ -1,9 +1,10 @@
 """The scores of one session, and the figures computed from the scores of many."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, field
@@ -154,12 +155,10 @@ def _by_kind(found: set[tuple[int, str]], gold: set[tuple[int, str]]) -> dict[st
 
 def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> JsonObject:
     confusion: Counter[str] = Counter()
-    place, current = 0, NO_LABEL
-    changes = sorted(timeline, key=lambda change: change[0])
+    changes = sorted(timeline, key=itemgetter(0))
     for at, index in session.turns:
-        while place < len(changes) and changes[place][0] <= index:
-            current = changes[place][1]
-            place += 1
+        past = bisect_right(changes, index, key=itemgetter(0))
+        current = changes[past - 1][1] if past else NO_LABEL
         stage = session.stage_at(at)
         if stage:
             confusion[f"{stage}>{current}"] += 1
