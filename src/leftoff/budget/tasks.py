@@ -48,15 +48,8 @@ class ContextMetrics(Struct, frozen=True):
         timestamp: str = "",
     ) -> ContextMetrics:
         """The metrics of two counts; percentage and remainder are computed."""
-        return cls(
-            total_budget,
-            used_tokens,
-            percent(used_tokens, total_budget),
-            total_budget - used_tokens,
-            stop_reason,
-            model,
-            timestamp,
-        )
+        share, left = percent(used_tokens, total_budget), total_budget - used_tokens
+        return cls(total_budget, used_tokens, share, left, stop_reason, model, timestamp)
 
     @property
     def generated_at(self) -> datetime | None:
@@ -141,14 +134,7 @@ class TaskTokenBudget(Struct, frozen=True):
             total_allocated: tokens.
             shares: thresholds other than the defaults, by name: warning, checkpoint_90, ..."""
         given: JsonObject = {f"{n}_threshold": share for n, share in (shares or {}).items()}
-        return cls(
-            task_id,
-            provider,
-            created_at,
-            total_allocated,
-            tokens_remaining=total_allocated,
-            **given,
-        )
+        return cls(task_id, provider, created_at, total_allocated, **given).used(0)
 
     @property
     def shares(self) -> dict[str, float]:

@@ -201,17 +201,10 @@ class _Placeholders(JsonObject):
 
 def fill(template: str, at: float, used: int, total: int, names: Mapping[str, str]) -> str:
     """A preset's line with its figures."""
-    remaining = max(0, total - used)
-    known = _Placeholders(
-        names,
-        threshold=f"{at * 100:g}",
-        used=used,
-        used_k=thousands(used),
-        remaining=remaining,
-        remaining_k=thousands(remaining),
-        total=total,
-        total_k=thousands(total),
-    )
+    known = _Placeholders(names, threshold=f"{at * 100:g}")
+    counts = {"used": used, "remaining": max(0, total - used), "total": total}
+    for name, count in counts.items():
+        known |= {name: count, f"{name}_k": thousands(count)}
     return template.format_map(known)
 
 

@@ -6,9 +6,10 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 import re2
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.tables import table
 
 _TABLE: Final = table(__file__, "rules.toml")
@@ -19,12 +20,12 @@ class Rule(Struct, frozen=True):
 
     kind: str
     gate: str
-    pattern: str
-    back: int
-    check: str
-    matcher: str
-    personal: bool
-    rank: int
+    pattern: str = ""
+    back: int = 0
+    check: str = ""
+    matcher: str = ""
+    personal: bool = False
+    rank: int = 0
 
 
 def expand_macros(pattern: str) -> str:
@@ -37,19 +38,12 @@ def expand_macros(pattern: str) -> str:
 _MACROS: Final = {name: re.folded(macro) for name, macro in _TABLE["macros"].items()}
 
 
-RULES: Final = tuple(
-    Rule(
-        kind=entry["kind"],
-        gate=expand_macros(entry["gate"]),
-        pattern=entry.get("pattern", ""),
-        back=entry.get("back", 0),
-        check=entry.get("check", ""),
-        matcher=entry.get("matcher", ""),
-        personal=entry.get("set") == "personal",
-        rank=rank,
-    )
-    for rank, entry in enumerate(_TABLE["rule"])
-)
+def _rule(rank: int, entry: JsonObject) -> Rule:
+    more = {"gate": expand_macros(entry["gate"]), "personal": entry.get("set") == "personal"}
+    return convert({**entry, **more, "rank": rank}, Rule)
+
+
+RULES: Final = tuple(_rule(*numbered) for numbered in enumerate(_TABLE["rule"]))
 
 
 @cache

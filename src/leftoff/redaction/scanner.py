@@ -140,11 +140,7 @@ JOINED: Final = Rule(
     kind="joined",
     gate=rf"{_RUN}\\*[\"'`]{_BLANK}{_OPERATOR}?{_BLANK}\\*[\"'`]{_RUN}"
     rf"|(?:{_prefixes()}){_RUN}*(?:\r?\n|\\+r\\+n|\\+n)[ \t]*{_RUN}",
-    pattern="",
-    back=0,
-    check="",
     matcher="joined",
-    personal=False,
     rank=len(RULES),
 )
 # The same for single places: a part of a credential has four characters.
