@@ -244,7 +244,7 @@ class Redactor:
     def _firing_texts(self, texts: list[str], group: list[int]) -> set[int]:
         joined = "\n".join([texts[i] for i in group])
         raw = encode(joined)
-        fired = self._gate.firing_rules(raw)
+        fired = self._gate(raw)
         wanted: set[int] = set()
         if fired:
             # One more for the line end that joins each to the next.

@@ -5,10 +5,10 @@ text as it is, as `leftoff.text.sanitize` will show it (`cleaned_view`, `bare_vi
 reader would spell it (`disguise`), decoded, and with the parts of a word joined that stand on
 two lines or in two strings (`_joined_hits`); a hit in any of these is a span of the text."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -50,31 +50,29 @@ class Hit(NamedTuple):
     secret: str
 
 
-class Gate:
-    """All gates, fused into three automata, whose states are together far fewer than those of
-    one: gates that ignore case, those that do not, and those of encoded text."""
-
-    def __init__(self, *, personal: bool) -> None:
-        rules = [rule for rule in RULES if personal or not rule.personal]
-        sorts: list[list[Rule]] = [[], [], []]
-        for rule in (*rules, JOINED):
-            encoded, folded = rule.kind == "encoded", rule.gate.startswith("(?i)")
-            sorts[2 if encoded else int(folded)].append(rule)
-        self._sets = [
-            (re.automaton((r.gate for r in sort), latin1=True, max_mem=MAX_MEM), sort)
-            for sort in sorts
-        ]
-
-    def firing_rules(self, text: bytes) -> list[Rule]:
-        """The rules of which this text may hold a match, in the order of the file."""
-        found = [rules[i] for match, rules in self._sets for i in match(text) or ()]
-        return sorted(found, key=attrgetter("rank")) if found else found
+# Gives the rules of which a text may hold a match, in the order of the file.
+Gate: TypeAlias = Callable[[bytes], list[Rule]]
 
 
 @lru_cache(maxsize=2)
 def gate_for(personal: bool) -> Gate:
-    """All gates, without or with those of personal data."""
-    return Gate(personal=personal)
+    """All gates, without or with those of personal data, fused into three automata, whose
+    states are together far fewer than those of one: gates that ignore case, those that do not,
+    and those of encoded text."""
+    sorts: list[list[Rule]] = [[], [], []]
+    for rule in (*RULES, JOINED):
+        if personal or not rule.personal:
+            sorts[2 if rule.kind == "encoded" else rule.gate.startswith("(?i)")].append(rule)
+    sets = [
+        (re.automaton((rule.gate for rule in sort), latin1=True, max_mem=MAX_MEM), sort)
+        for sort in sorts
+    ]
+
+    def firing_rules(text: bytes) -> list[Rule]:
+        found = [rules[i] for match, rules in sets for i in match(text) or ()]
+        return sorted(found, key=attrgetter("rank")) if found else found
+
+    return firing_rules
 
 
 # ---------------------------------------------------------------- words in parts
@@ -176,9 +174,7 @@ def _joined_hits(text: str, start: int, end: int, raw: bytes, gate: Gate) -> Ite
         view = without(text[first:last], cuts)
         raw_view = encode(view.text)
         rules = [
-            rule
-            for rule in gate.firing_rules(raw_view)
-            if rule.pattern and (named or rule.check in _SHAPES)
+            rule for rule in gate(raw_view) if rule.pattern and (named or rule.check in _SHAPES)
         ]
         for rule in rules:
             for hit in _matches_of(rule, view.text, 0, len(view.text), raw_view):
@@ -302,7 +298,7 @@ def _scan_block(text: str, start: int, end: int, gate: Gate, depth: int) -> list
         line_end = text.find("\n", end, end + REACH)
         reach = line_end if line_end >= 0 else min(len(text), end + REACH)
     raw = encode(block)
-    fired = gate.firing_rules(raw)
+    fired = gate(raw)
     hits = _hits_of(fired, text, start, reach, gate, depth) if fired else []
     if any(rule.matcher == "private_key" for rule in fired):
         hits.append(_KEYS)
@@ -340,7 +336,7 @@ def _hits_as_spelt(
     text: str, start: int, end: int, reach: int, gate: Gate, depth: int
 ) -> Iterator[Hit]:
     """The hits of a stretch as a reader would see it; one may go on up to `reach`."""
-    fired = gate.firing_rules(encode(DISGUISE.sub(reveal, text[start:end])))
+    fired = gate(encode(DISGUISE.sub(reveal, text[start:end])))
     if not fired:
         return
     keys = any(rule.matcher == "private_key" for rule in fired)
@@ -534,4 +530,4 @@ def is_quiet(text: str) -> bool:
     if len(text) < 8:  # no credential is so short
         return True
     raw = encode(text)
-    return not (gate_for(False).firing_rules(raw) or disguised(text, raw) or has_unsafe(text))
+    return not (gate_for(False)(raw) or disguised(text, raw) or has_unsafe(text))
