@@ -16,7 +16,6 @@ from leftoff.tables import table
 
 _RE = patterns(table(__file__, "patterns.toml")["truth_commands"])
 
-_OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", ";;", "(", ")", "\n"})
 _TABLE = table(__file__, "truth.toml")
 _RUN_OF, _WITH, _SUMMARIES = _TABLE["run_of"], _TABLE["with"], _TABLE["summaries"]
 _WRAPPERS, _ALONE, _NO_RUN, _NOTHING = (
@@ -82,34 +81,33 @@ def _command(call: ToolCall) -> str:
 
 
 def segments(command: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Simple commands with the operators before them; () where it cannot be told simply."""
+    """Simple commands without redirections, with the operators before them; () where it cannot
+    be told simply."""
     if not command or any(mark in command for mark in ("<<", "$(", "`", "\\\n")):
         return ()
-    lexer = shlex.shlex(command.strip(), posix=True, punctuation_chars="();&|\n")
+    lexer = shlex.shlex(command.strip(), posix=True, punctuation_chars="();&|<>\n")
     lexer.whitespace = " \t\r"
     lexer.commenters = ""
+    found: list[tuple[str, list[str]]] = [("", [])]
     try:
-        words = list(lexer)
+        for word in lexer:
+            said = found[-1][1]
+            if word and not word.strip("<>&|") and {*word} & {"<", ">"}:
+                if said and said[-1] in ("1", "2"):
+                    said.pop()
+                next(lexer, "")  # where it leads
+            elif word and not word.strip("();&|<> \n"):
+                found += [(word.strip(" "), [])] if said else []
+            else:
+                said.append(word)
     except ValueError:
         return ()
-    found: list[tuple[str, list[str]]] = [("", [])]
-    for word in words:
-        if word.strip(" ") in _OPERATORS or (word and not word.strip("();&|\n")):
-            if found[-1][1] and not found[-1][1][-1].endswith(">"):
-                found.append((word.strip(" "), []))
-            elif found[-1][1]:  # `2>&1` is cut at `&`
-                found[-1][1][-1] += word
-            continue
-        if found[-1][1] and found[-1][1][-1].endswith(">&"):
-            found[-1][1][-1] += word
-            continue
-        found[-1][1].append(word)
     return tuple((operator, tuple(said)) for operator, said in found if said)
 
 
 def runner(words: Sequence[str]) -> str:
     """The named runner that a simple command starts, "" if none."""
-    left = _without_redirections(words)
+    left = list(words)
     while left:
         head = left[0].rsplit("/", 1)[-1]
         if "=" in head and re.match(r"[A-Za-z_]\w*=", left[0]):
@@ -158,22 +156,6 @@ def runner(words: Sequence[str]) -> str:
         alone = head in ("mvn", "mvnw", "gradle", "gradlew", "make")
         return head.removesuffix("w") if alone else f"{head} {first}"
     return head if head == "make" and not rest else ""
-
-
-def _without_redirections(words: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    skip = False
-    for number, word in enumerate(words):
-        if skip or re.fullmatch(r"[12]", word) and words[number + 1 : number + 2]:
-            into = "" if skip else words[number + 1]
-            skip = False
-            if into.startswith(">") or not into:
-                continue
-        if word.startswith((">", "<", "&>")):
-            skip = word in (">", ">>", "<", "&>")
-            continue
-        found.append(word)
-    return found
 
 
 def runners(ran: Ran) -> tuple[str, ...]:
