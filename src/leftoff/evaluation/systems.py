@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any
 
 from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
@@ -10,13 +9,11 @@ from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, find_recordings
 from leftoff.evaluation.recordings import passes_at
 from leftoff.evaluation.sessions import LabelledSession, Predictions, from_summary
+from leftoff.formats import native
 from leftoff.live.compactions import place_of
 from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
-
-# Keys of the list of messages in a JSON document, in the order of the labelling guideline.
-_LISTS = ("history", "messages", "trajectory")
 
 
 def sessions(
@@ -80,27 +77,16 @@ def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:
 
 
 def current_stages(session: LabelledSession) -> dict[int, str]:
-    """The current stage by cut, from summaries of the recording up to that cut; one JSON
-    document is cut in its list of messages."""
-    if any(m.line is None for m in session.messages):
-        found: dict[int, str] = {}
-        with open_lines(session.path) as lines:
-            document = codec.parse(b"".join(lines))
-        for cut in session.cuts:
-            reading = Pass(session.path)
-            reading.feed(codec.dumps(_truncated(document, cut + 1)))
-            found[cut] = _stage_now(reading)
-        return found
-    return {n: _stage_now(reading) for n, reading in passes_at(session.path, session.cuts)}
-
-
-def _truncated(document: Any, count: int) -> object:
-    if isinstance(document, list):
-        return document[:count]
-    for name in _LISTS:
-        if isinstance(document.get(name), list):
-            return {**document, name: document[name][:count]}
-    return document
+    """The current stage by cut, from summaries of the recording up to that cut; of one JSON
+    document, from its messages up to there."""
+    if all(m.line is not None for m in session.messages):
+        return {n: _stage_now(reading) for n, reading in passes_at(session.path, session.cuts)}
+    found: dict[int, str] = {}
+    for cut in session.cuts:
+        reading = Pass(session.path)
+        reading.feed(native.write(m for m in session.messages if place_of(m) <= cut))
+        found[cut] = _stage_now(reading)
+    return found
 
 
 def _stage_now(reading: Pass) -> str:
