@@ -5,12 +5,12 @@ written, so a cost is a range where the prices for that differ. What has no know
 the whole cost unknown: None, never a guess."""
 
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
 from msgspec import Struct, convert
 
 from leftoff import lazy_re as re
 from leftoff.budget.usage import calls_of, spend
+from leftoff.budget.windows import matches
 from leftoff.extraction.evidence import Counted
 from leftoff.model import Usage
 from leftoff.session_view import SessionView
@@ -83,8 +83,7 @@ def price_of(model: str, day: str = "", more: Iterable[PriceRow] = ()) -> PriceR
     names = (name, _DATE.sub("", name))
     for rows in (more, _TABLE.price):
         for row in rows:
-            pattern = row.match.casefold().replace("[", "[[]")
-            if row.holds(day) and any(fnmatchcase(one, pattern) for one in names):
+            if row.holds(day) and any(matches(one, row.match) for one in names):
                 return row
     return None
 

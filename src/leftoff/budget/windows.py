@@ -65,12 +65,13 @@ def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
     name = model.casefold().rsplit("/", 1)[-1]
     for source, rows in (("user", more), ("model", _TABLES.model)):
         for row in rows:
-            if _matches(name, row.match):
+            if matches(name, row.match):
                 return Window(row.window, row.reserve, row.larger, source)
     return None
 
 
-def _matches(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
+    """Whether the name of a model, in small letters, is one of a row of a table."""
     # Brackets in model names are literal: claude-sonnet-4[1m].
     folded = pattern.casefold()
     start = folded.partition("*")[0].partition("?")[0]

@@ -6,7 +6,7 @@ beside the words. Method and figures: docs/accuracy.md."""
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -281,10 +281,8 @@ def _at_once(last: Message, typed: Message) -> bool:
     held it until the tool had ended. Only of times with fractions of a second."""
     if _last(last, last.origin) == "words" or "." not in last.time or "." not in typed.time:
         return False
-    try:
-        return datetime.fromisoformat(typed.time) - datetime.fromisoformat(last.time) < AT_ONCE
-    except (ValueError, TypeError):
-        return False
+    first, then = last.recorded_at, typed.recorded_at
+    return first is not None and then is not None and then - first < AT_ONCE
 
 
 def places(messages: Sequence[Message], seed: str) -> list[CutPlace]:
