@@ -68,8 +68,12 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             begin, stop = next(passing, _NO_PIECE)
         if begin >= last or kind not in PROSE_KINDS:
             continue
+        # A block without a possible end of a sentence is not divided.
+        spans: Sequence[Span] = ((first, last),)
+        if _STOP.search(text, first, last - 1) is not None:
+            spans = sentences_of_block(text, first, last)
         around: tuple[Sequence[str], ...] = ()
-        for start, end in _split(text, first, last):
+        for start, end in spans:
             while stop <= start:
                 begin, stop = next(passing, _NO_PIECE)
             if end > begin and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
@@ -91,13 +95,6 @@ _NO_PIECE = (1 << 62, 1 << 62)
 # The signs that end sentences in the scripts of recordings; a full-width one needs no blank
 # behind it.
 _STOP = re.compile(r"[.!?…؟۔।॥。！？｡．\n](?:(?=\W|\Z)|(?<=[。！？｡．\n]))")
-
-
-def _split(text: str, first: int, last: int) -> Sequence[Span]:
-    """The sentences of a block; one without a possible end of a sentence is not split."""
-    if _STOP.search(text, first, last - 1) is None:
-        return ((first, last),)
-    return sentences_of_block(text, first, last)
 
 
 def pieces(text: str, model: Model) -> Iterator[tuple[int, int]]:

@@ -119,6 +119,8 @@ class EvidenceLog:
     def large(self) -> bool:
         """Whether there are so many pieces, here or in the logs of the same recording, that
         callers should not hold them for long."""
+        if not self._blocks:
+            return self._whole
         return self._whole or len(self) >= max(LARGE, self._most)
 
     def append(self, item: Evidence) -> None:

@@ -1,6 +1,6 @@
 """Extractor of file calls and command lines: which call asks for what on which file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 from urllib.parse import unquote
 
@@ -43,7 +43,7 @@ class Files(Struct):
                 yield from _evidence_of(view, number, part)
 
 
-def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
+def _evidence_of(view: View, number: int, call: ToolCall) -> Iterable[Evidence]:
     if call.kind == "script":
         return _script(view, number, call)
     cwd = view.message.cwd
@@ -172,19 +172,17 @@ def patched_files(patch: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _script(view: View, number: int, call: ToolCall) -> list[Evidence]:
+def _script(view: View, number: int, call: ToolCall) -> Iterator[Evidence]:
     """A script that calls the agent's other tools: commands and patches in its literals."""
     from leftoff.shell.embedded.tool_script import tool_steps
 
     here = view.message.cwd
-    found: list[Evidence] = []
     for kind, text, place in tool_steps(text_argument(call, "command")):
         cwd = absolute(place or here, here)
         if kind == "patch":
-            found += _patch(view, number, call, text, cwd)
+            yield from _patch(view, number, call, text, cwd)
         else:
-            found.append(Ran(view.record_ref(number), number, call.name, text, cwd, "bash"))
-    return found
+            yield Ran(view.record_ref(number), number, call.name, text, cwd, "bash")
 
 
 def was_created(result: ToolResult, kind: str) -> bool | None:

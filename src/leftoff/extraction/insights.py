@@ -185,8 +185,9 @@ def _git_facts(view: View) -> Iterator[Shown]:
             lead = _header(text, hit)
             if lead.startswith("From "):
                 continue
-        elif kind == "git_pr" and not _may_create(call):
-            continue
+        elif kind == "git_pr" and len(call.text) < CUT:
+            if not _CREATES.search(f"{call.name} {call.text}"):
+                continue
         quoted = text[at : safe_quote_end(text, at, _end(text, hit))]
         said = _SAID[kind].search(quoted) if kind in _SAID else None
         if said is None:
@@ -201,10 +202,6 @@ def _header(text: str, hit: Hit) -> str:
     for match in _HEADER.finditer(text, max(0, hit.start - 4000), hit.start):
         found = f"{match[1]} {match[2]}\n"
     return found
-
-
-def _may_create(call: Called) -> bool:
-    return len(call.text) >= CUT or bool(_CREATES.search(f"{call.name} {call.text}"))
 
 
 def _end(text: str, hit: Hit) -> int:

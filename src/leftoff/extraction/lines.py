@@ -290,16 +290,12 @@ class LineReader(ABC):
                     known = known or kind not in _ENVELOPE
                     self._dispatch(found)
         except FormatError as error:
-            raise self._with_name(error) from error
+            raise FormatError(f"{self.where}: {error}") from error
         # A line of which more was read than its envelope counts as parsed.
         if unknown and not known:
             lines.parsed -= 1
             lines.unknown += 1
             self._check_empty()
-
-    def _with_name(self, error: FormatError) -> FormatError:
-        """A reader's error with the name of the recording, which the reader does not know."""
-        return FormatError(f"{self.where}: {error}")
 
     def _repair(self, line: bytes) -> None:
         """Reads what can be recovered of a line that strict decoding refused."""
@@ -315,7 +311,7 @@ class LineReader(ABC):
             try:
                 read = list(self.reader.read(record, self.cursor))
             except FormatError as error:
-                raise self._with_name(error) from error
+                raise FormatError(f"{self.where}: {error}") from error
             unknown += any(type(r) is Unknown for r in read)
             found += read
         if not records or ("cut" in codes and unknown == len(records)):

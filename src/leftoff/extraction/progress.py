@@ -1,6 +1,6 @@
 """Extractor of progress: stage markers, claims of results, and results shown by tools."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from msgspec import Struct
@@ -75,9 +75,8 @@ def _said(view: View, hit: Hit, start: int, end: int, text: str) -> Said:
     return Said(hit.rule.topic, hit.rule.id, ref, text, hit.value, max(0, hit.start - start))
 
 
-def _typed_markers(view: View) -> list[Evidence]:
+def _typed_markers(view: View) -> Iterator[Said]:
     """Stage markers in the person's own words."""
-    found: list[Evidence] = []
     for typed in view.message.typed:
         text: str = getattr(view.message.parts[typed.part], "text", "")
         if "stage" not in text.casefold():
@@ -86,8 +85,7 @@ def _typed_markers(view: View) -> list[Evidence]:
             for match in rule.exact.finditer(lowered(text), typed.start, typed.end):
                 start, end = match.span()
                 hit = Hit(rule, typed.part, start, end, text[match.start(1) : match.end(1)])
-                found.append(_said(view, hit, start, end, text[start:end]))
-    return found
+                yield _said(view, hit, start, end, text[start:end])
 
 
 # Code points; a longer system message describes the stages, it does not declare one. Chosen by
@@ -102,14 +100,12 @@ _DECLARED = re.compile(
 )
 
 
-def _system_markers(view: View) -> list[Evidence]:
+def _system_markers(view: View) -> Iterator[Said]:
     """The stage that a system message declares: one, at the start of a line."""
     rule = next(r for r in _MARKERS if r.id == "stage-marker")
-    found: list[Evidence] = []
     for number, text in view.texts:
         matches = list(_DECLARED.finditer(text)) if len(text) <= MAX_NOTICE else []
         if len({m[1].casefold() for m in matches}) == 1:
             start, end = matches[-1].span()
             hit = Hit(rule, number, start, end, matches[-1][1])
-            found.append(_said(view, hit, start, end, text[start:end]))
-    return found
+            yield _said(view, hit, start, end, text[start:end])
