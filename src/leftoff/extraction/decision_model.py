@@ -422,13 +422,6 @@ def sentence_subjects(found: Iterable[str]) -> list[str]:
     return subject_features(found, *SENTENCE)
 
 
-def message_features(found: Sequence[str]) -> list[str]:
-    """The words of a whole message and their subjects, as features of the decision type."""
-    return [f"mw:{w}" for w in dict.fromkeys(found)] + subject_features(
-        found, "y", (1, 2, 4, 8)
-    )
-
-
 def place_features(text: str, start: int, where: str) -> list[str]:
     """Features of where a sentence stands.
 

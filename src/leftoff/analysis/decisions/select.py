@@ -25,7 +25,6 @@ from leftoff.extraction.decision_model import (
     any_log_odds,
     calibrated,
     is_english,
-    message_features,
     place_features,
     sentence_subjects,
     subject_features,
@@ -230,8 +229,10 @@ def stated(candidate: Candidate) -> dict[str, float]:
 def words_of_message(group: Sequence[Candidate]) -> list[str]:
     """The features of a whole message, and of the prompt before it, for the type of what is
     decided in it."""
+    found = [word for c in group for word in c.words]
     asked = _prompt_words(group[0].prompt) if group else ()
-    return [*message_features([word for c in group for word in c.words]), *asked]
+    subjects = subject_features(found, "y", (1, 2, 4, 8))
+    return [*(f"mw:{word}" for word in dict.fromkeys(found)), *subjects, *asked]
 
 
 @lru_cache(maxsize=256)
