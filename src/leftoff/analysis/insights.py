@@ -439,9 +439,6 @@ def _said_left(view: SessionView) -> list[NextStep]:
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
     # What was asked for since stands among the requests.
     done = DoneWork([*_done_words(view), *((a.ref.message, a.text) for a in asked)])
-    # What the person says to have done.
-    claims = ((a.ref.message, " ".join(_RE["did_self"].findall(a.text))) for a in asked)
-    claimed = [(m, set(re.findall(r"\w{3,}", said.casefold()))) for m, said in claims if said]
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     # Where nobody typed anything and nothing was edited, an agent tells another what to do.
     advises = not any(view.active(Asked)) and not edits(view)
@@ -481,10 +478,19 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue  # the person answered, or went on
         if answer and not deferred and not stays and _is_taken_up(answer, text):
             continue
-        if any(message > at and _names(text) & words for message, words in claimed):
+        if any(message > at and _names(text) & words for message, words in _claimed(view)):
             continue
         found.append(NextStep(said.text, "said", view.ref(said.ref)))
     return found
+
+
+@once
+def _claimed(view: SessionView) -> list[tuple[int, set[str]]]:
+    """What the person says to have done: the words, each with their message. Asked for last,
+    since it takes long to look for in what is pasted."""
+    asked = (a for a in view.active(Asked) if a.via == "prompt")
+    claims = ((a.ref.message, " ".join(_RE["did_self"].findall(a.text))) for a in asked)
+    return [(m, set(re.findall(r"\w{3,}", said.casefold()))) for m, said in claims if said]
 
 
 def _is_same(words: frozenset[str], other: frozenset[str]) -> bool:
