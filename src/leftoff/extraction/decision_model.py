@@ -91,15 +91,16 @@ class Model(Struct, frozen=True, dict=True):
         return (self.bias + self.weight(features)) / SCALE
 
     @cached_property
-    def _rows(self) -> "_Rows":
-        return _Rows(self.weights)
+    def rows(self) -> "Rows":
+        """What it says of each word."""
+        return Rows(self.weights)
 
     def sentence_score(
         self, found: Sequence[str], others: Iterable[str], more: int = 0
     ) -> float:
         """The `score` of a sentence with these words: their `word_features`, those of their
         subjects, these other ones, and further ones that have the `weight` of `more`."""
-        rows, subjects = self._rows, tuple[str, ...]()
+        rows, subjects = self.rows, tuple[str, ...]()
         seen: dict[object, int] = {}  # each counts once; a pair is known by what may follow
         pairs, classes = rows["^"][2:4]
         for word in found:
@@ -149,7 +150,7 @@ MAX_ROWS = 1 << 15
 _Row: TypeAlias = tuple[int, str, Mapping[str, int], Mapping[str, int], tuple[str, ...]]
 
 
-class _Rows(dict[str, _Row]):
+class Rows(dict[str, _Row]):
     """What a model says of each word, looked up when it is read for the first time: a score
     then needs no string for every pair of words."""
 

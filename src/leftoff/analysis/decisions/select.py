@@ -134,8 +134,11 @@ def scored(view: SessionView) -> tuple[CandidateGroups, Scores]:
 
 
 def forget_scores(view: SessionView) -> None:
-    """Drops the scores of all sentences; who asks again computes them again."""
+    """Drops the scores of all sentences, and after a very large session what the model says of
+    its words; who asks again computes them again."""
     view.results.pop(scored.__wrapped__, None)  # type: ignore[attr-defined]
+    if view.state.evidence.large:
+        MODEL.rows.clear()
 
 
 def select_decisions(
