@@ -1,8 +1,8 @@
 """Display methods of `ContextSummary`: HTML in a notebook, text in IPython and through rich.
 
-`leftoff.summary` must not import renderers, so `attach` adds the methods from here. The package
-`leftoff` imports this module together with `ContextSummary`, `summarize` and so on; it imports
-jinja2 and rich only when a method is called."""
+`leftoff.summary` must not import renderers, so this module adds the methods when it is
+imported: by the package `leftoff`, together with `ContextSummary`, `summarize` and so on. It
+imports jinja2 and rich only when a method is called."""
 
 from __future__ import annotations
 
@@ -44,14 +44,9 @@ def repr_pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:
     printer.text("ContextSummary(...)" if cycle else render(summary, "text").rstrip())
 
 
-def attach() -> None:
-    """Adds the display methods to `ContextSummary`. Idempotent."""
-    for name, method in (
-        ("_repr_html_", repr_html),
-        ("_repr_pretty_", repr_pretty),
-        ("__rich_console__", rich_console),
-    ):
-        setattr(ContextSummary, name, method)
-
-
-attach()
+for _name, _method in (
+    ("_repr_html_", repr_html),
+    ("_repr_pretty_", repr_pretty),
+    ("__rich_console__", rich_console),
+):
+    setattr(ContextSummary, _name, _method)
