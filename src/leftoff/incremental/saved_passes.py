@@ -352,15 +352,8 @@ def redacted_state(state: State, gate: Redactor) -> tuple[bytes, object] | None:
 
     None if the reader holds raw lines with a secret, in which nothing can be replaced: they
     belong to an unfinished message and are read again."""
-    head = _redacted_head(state.head, gate)
-    if head is None:
-        return None
-    return head, gate.value(codec.unpack_state(state.evidence, Any))
-
-
-def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     # Parts of a head are MessagePack inside MessagePack.
-    head, issues = codec.unpack_state(frozen, Any)
+    head, issues = codec.unpack_state(state.head, Any)
     parts = [codec.unpack_state(place[name], Any) for place, name in _parts(head)]
     raw = (held for held in codec.leaves(parts) if isinstance(held, bytes))
     lines = b"\n".join(raw).decode(errors="replace")
@@ -369,7 +362,8 @@ def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     head, parts = gate.value((head, parts))
     for (place, name), part in zip(_parts(head), parts, strict=True):
         place[name] = codec.pack_state(part)
-    return codec.pack_state((head, issues))
+    evidence = gate.value(codec.unpack_state(state.evidence, Any))
+    return codec.pack_state((head, issues)), evidence
 
 
 def _parts(head: codec.JsonObject) -> list[tuple[codec.JsonObject, str]]:
