@@ -198,13 +198,6 @@ class SavedPass:
         with no_garbage_collection():
             return read.summary("")
 
-    @property
-    def size(self) -> int:
-        """Bytes that a summary has to load."""
-        with suppress(OSError):
-            return (self.folder / FOUND).stat().st_size
-        return 0
-
     # -- saving ----------------------------------------------------------------------------
 
     def _save(self, tail: Tail, reading: Collector, known: _Head | None) -> None:
@@ -296,13 +289,14 @@ class SavedPass:
             if data[:_SUM] != _sum(b"", data[_SUM:]):
                 return None
             head: _Head = codec.unpack_state(data[_SUM:], _Head)
+            size = (self.folder / FOUND).stat().st_size
         except (OSError, ValueError):
             return None
         same = (
             head.leftoff == __version__
             and head.rules == rules_digest()
             and head.mark.is_in(file)
-            and self.size >= head.found
+            and size >= head.found
         )
         return head if same else None
 
