@@ -184,13 +184,6 @@ def _arrow() -> Any:
     return import_module("pyarrow")
 
 
-def arrow_schema(table: str) -> Any:
-    """The schema of a table's Parquet file; times are UTC, in microseconds."""
-    pa = _arrow()
-    kinds = columns_of(table).items()
-    return pa.schema([(name, _type(pa, _TYPES[kind].arrow, kind)) for name, kind in kinds])
-
-
 def _parquet(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[bytes], object]]:
     for path, table in zip(places, TABLES, strict=True):
         yield stack.enter_context(_row_groups(path, table))
@@ -199,7 +192,8 @@ def _parquet(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[byte
 @contextmanager
 def _row_groups(path: str, table: str) -> Iterator[Callable[[bytes], object]]:
     pa, kinds, decode = _arrow(), columns_of(table), decode_rows[table]
-    schema = arrow_schema(table)
+    types = {name: _type(pa, _TYPES[kind].arrow, kind) for name, kind in kinds.items()}
+    schema = pa.schema([*types.items()])
     held = bytearray()
 
     def add(data: bytes) -> None:

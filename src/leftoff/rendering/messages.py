@@ -95,7 +95,11 @@ def message_text(
     lines = [head + style("".join(f" · {note}" for note in notes), "dim", colour)]
 
     def add(label: str, text: SafeText, name: str, body: str = "") -> None:
-        lines.extend(_indented(label, _truncated(text, full=full), name, body, colour))
+        signs = {"- ": "red", "+ ": "green"} if label[0] == "→" else {}
+        inside = _truncated(text, full=full)
+        rows = inside.split("\n") if inside else []
+        lines.append("  " + style(label, name, colour))
+        lines.extend("    " + style(row, signs.get(row[:2], body), colour) for row in rows)
 
     for part in message.parts:
         if isinstance(part, Text):
@@ -142,10 +146,3 @@ def _truncated(text: SafeText, *, full: bool) -> str:
     if left > 0 and not full:
         return shown[:MAX_PART_LENGTH].rstrip() + f"\n… {left:,} more characters"
     return shown
-
-
-def _indented(label: str, text: str, colour_name: str, body: str, colour: bool) -> list[str]:
-    signs = {"- ": "red", "+ ": "green"} if label[0] == "→" else {}
-    lines = text.split("\n") if text else []
-    shown = ("    " + style(line, signs.get(line[:2], body), colour) for line in lines)
-    return ["  " + style(label, colour_name, colour), *shown]
