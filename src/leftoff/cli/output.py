@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from leftoff.cli.group import tell
 from leftoff.errors import SourceError, UsageError
-from leftoff.redaction.redactor import Finder, Redactor
 
 if TYPE_CHECKING:
+    from leftoff.redaction.redactor import Finder, Redactor
     from leftoff.summary import ContextSummary
 
 
@@ -114,23 +114,26 @@ def written(output: str) -> Iterator[IO[bytes]]:
 def gate_of(*, bare: bool, output: str | None, extra: Sequence[Finder] = ()) -> Redactor:
     """The redactor of a command with `--no-redact`; `UsageError` where secrets were asked for
     where they would stay: in a file or a pipe."""
+    # A shell asks for its completion whenever it starts.
+    from leftoff.redaction.redactor import Redactor
+
     if not bare:
         return Redactor(extra=extra)
     # A file or a pipe outlives the moment in which a secret was to be seen.
     if output is not None or not sys.stdout.isatty():
         raise UsageError("--no-redact shows secrets on a terminal only, not in a file or pipe")
-    return _Open()
 
+    # Renderers demand text that has passed a redactor, so this is one.
+    class Open(Redactor):
+        """Lets everything through."""
 
-# Renderers demand text that has passed a redactor, so this is one.
-class _Open(Redactor):
-    """Lets everything through."""
+        def text(self, s: str) -> str:
+            return s
 
-    def text(self, s: str) -> str:
-        return s
+        def value(self, v: object) -> object:
+            return v
 
-    def value(self, v: object) -> object:
-        return v
+        def file(self, path: str, content: str) -> str:
+            return content
 
-    def file(self, path: str, content: str) -> str:
-        return content
+    return Open()
