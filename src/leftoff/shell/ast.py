@@ -55,9 +55,6 @@ class Word(_Node, frozen=True):
     parts: tuple[str | Variable | Substitution, ...]
 
 
-Field = str | Word
-
-
 class Document(_Node, frozen=True):
     """The body of a here-document; `text` is None where it was dropped as too long."""
 

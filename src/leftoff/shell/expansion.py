@@ -132,8 +132,9 @@ def value_or_unknown(value: str) -> str:
     return value if UNRESOLVED.isdisjoint(value) else UNKNOWN
 
 
+_MARKED = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
+
+
 def mark_patterns(text: str) -> str:
     """Text with its pattern characters marked, as the shell sees unquoted text."""
-    if "*" in text or "?" in text or "[" in text:
-        return text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
-    return text
+    return text.translate(_MARKED)

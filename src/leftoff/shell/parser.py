@@ -28,7 +28,7 @@ _PRIVATE_USE = dict.fromkeys(range(57344, 57360), "�")
 _EMPTY = ast.Sequence(())
 
 
-def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> ast.Script:
+def parse(command: str, *, home: str | None = None) -> ast.Script:
     """Parse a command. Any string is accepted; unsupported syntax becomes `Opaque`."""
     if not command.isascii():
         command = command.translate(_PRIVATE_USE)
@@ -37,7 +37,7 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
         command = command.replace("\r\n", "\n")
     plain = simple_command(command)
     if plain is not None:
-        return ast.Script(plain, cwd, home)
+        return ast.Script(plain, None, home)
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
@@ -45,13 +45,13 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
         text, documents = extract_heredocs(command)
     # Longer ones are generated, or are no commands.
     if len(text) > MAX_SYNTAX:
-        return ast.Script(ast.Opaque("long"), cwd, home, True)
+        return ast.Script(ast.Opaque("long"), None, home, True)
     raw = text.encode("utf-8", "replace")
     root = grammar().parse(raw).root_node
     # Nodes count bytes, which in ASCII are places in the text: no piece is decoded.
     compiler = _Compiler(text if len(raw) == len(text) else raw, documents, home)
     body = compiler.sequence(root.children)
-    return ast.Script(body, cwd, home, root.has_error or compiler.broken)
+    return ast.Script(body, None, home, root.has_error or compiler.broken)
 
 
 _PROGRAM = re.compile(r"[^\W_][^=]*\Z")
@@ -174,10 +174,9 @@ class _Compiler:
                 if found is not None:
                     assignments.append(found)
                 continue
-            more = self.words(child, kind)
-            for word in more:
-                plain = plain and isinstance(word, str) and ast.PATTERN_MARKS.isdisjoint(word)
-            words.extend(more)
+            word = self.word(child, kind)
+            plain = plain and isinstance(word, str) and ast.PATTERN_MARKS.isdisjoint(word)
+            words.append(word)
         if children and end - children[0].start_byte > MAX_WORD:
             return ast.Command(without_long_words(words), tuple(assignments), tuple(redirects))
         return ast.Command(tuple(words), tuple(assignments), tuple(redirects), plain)
@@ -217,8 +216,7 @@ class _Compiler:
                 operator = kind
             elif not seen:
                 seen = True
-                found = self.words(child, kind)
-                target = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
+                target = self.word(child, kind)
         # Of `2>&-` the grammar makes one token of operator and dash.
         if operator in (">&-", "<&-"):
             return ast.Redirect(operator[:2], descriptor, "-")
@@ -240,29 +238,15 @@ class _Compiler:
             elif kind in ("array", "+="):  # neither lists nor what is appended are followed
                 return name, ast.UNKNOWN
             elif child.is_named:
-                found = self.words(child, kind)
-                value = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
+                value = self.word(child, kind)
         return (name, value) if name else None
 
     def assignments(self, node: Any) -> ast.Statement:
-        found = [
-            self.assignment(child)
-            for child in (node.children if node.type != "variable_assignment" else [node])
-            if child.type == "variable_assignment"
-        ]
-        return ast.Command((), tuple(item for item in found if item is not None))
-
-    def declaration(self, node: Any) -> ast.Statement:
-        words: list[str | ast.Word] = []
-        found: list[tuple[str, str | ast.Word]] = []
-        for child in node.children:
-            if child.type == "variable_assignment":
-                item = self.assignment(child)
-                if item is not None:
-                    found.append(item)
-            elif not words:
-                words.append(self.text(child))
-        return ast.Command(tuple(words), tuple(found))
+        """Assignments alone, or behind ``export`` and its like."""
+        children = [node] if node.type == "variable_assignment" else node.children
+        found = [self.assignment(c) for c in children if c.type == "variable_assignment"]
+        words = [self.text(c) for c in children if c.type != "variable_assignment"][:1]
+        return ast.Command(tuple(words), tuple(filter(None, found)))
 
     def logical(self, node: Any) -> ast.Statement:
         children = node.children
@@ -309,7 +293,7 @@ class _Compiler:
             elif kind == "in":
                 counted = False
             elif child.is_named and kind != "comment" and not counted:
-                values.extend(self.words(child, kind))
+                values.append(self.word(child, kind))
         return ast.Loop(name, None if counted else tuple(values), body)
 
     def branches(self, node: Any) -> ast.Statement:
@@ -323,9 +307,9 @@ class _Compiler:
             elif kind in _HANDLERS:
                 statements.append(child)
             elif child.is_named and kind != "comment":  # words of ``case``
-                words = self.words(child, kind)
-                if isinstance(words[0], ast.Word):  # it may run a command
-                    items.append(ast.Command((":", *words)))
+                word = self.word(child, kind)
+                if isinstance(word, ast.Word):  # it may run a command
+                    items.append(ast.Command((":", word)))
             elif kind == "&":
                 statements.append(child)
         return ast.Branches((self.sequence(statements), *items))
@@ -346,28 +330,19 @@ class _Compiler:
             self.collect(child, child.type, parts, True)
         return ast.Command((self.text(node.children[0]), quoting.make_word(parts)))
 
-    def error_node(self, node: object) -> ast.Statement:
-        self.broken = True
-        return ast.Opaque("error")
-
-    def words(self, node: object, kind: str) -> list[str | ast.Word]:
-        """The word that a syntax node stands for, in a list."""
+    def word(self, node: object, kind: str) -> str | ast.Word:
+        """The word that a syntax node stands for."""
         parts: list[str | ast.Variable | ast.Substitution] = []
         self.collect(node, kind, parts, False)
         if not parts:
-            return [""]  # `rm ""` has an operand
+            return ""  # `rm ""` has an operand
         first = parts[0]
         if isinstance(first, str) and first[:1] == "~" and kind in ("word", "concatenation"):
             if first[1:2] not in ("", "/"):  # whose home `~name` is, is not known
                 parts[0] = ast.UNKNOWN
             elif self.home is not None:
                 parts[0] = self.home + first[1:]
-        whole = "".join(part for part in parts if isinstance(part, str))
-        if quoting.has_braces(whole):
-            if quoting.expands_braces(whole):
-                return [ast.UNKNOWN]  # the words that it makes are not followed
-            parts = [quoting.unmark_braces(p) if isinstance(p, str) else p for p in parts]
-        return [quoting.make_word(parts)]
+        return quoting.make_word(quoting.without_braces(parts))
 
     def collect(
         self,
@@ -420,12 +395,12 @@ class _Compiler:
             quoting.append_text(parts, ast.UNKNOWN)
 
 
-_HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement]] = {
+_HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement] | None] = {
     "command": _Compiler.command,
     "redirected_statement": _Compiler.redirected,
     "variable_assignment": _Compiler.assignments,
     "variable_assignments": _Compiler.assignments,
-    "declaration_command": _Compiler.declaration,
+    "declaration_command": _Compiler.assignments,
     "unset_command": lambda self, node: ast.Command(tuple(map(self.text, node.children))),
     "list": _Compiler.logical,
     "pipeline": _Compiler.pipeline,
@@ -439,7 +414,7 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement]] = {
     "case_statement": _Compiler.branches,
     "function_definition": _Compiler.function,
     "test_command": _Compiler.test,
-    "ERROR": _Compiler.error_node,
+    "ERROR": None,
     # A redirection alone, as in ``$(< file)``.
     "file_redirect": lambda self, node: ast.Command((), (), (self.redirect(node),)),
 }

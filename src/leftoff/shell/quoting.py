@@ -6,6 +6,7 @@ from leftoff.shell.ast import (
     PATTERN_MARKS,
     QUESTION,
     STAR,
+    UNKNOWN,
     Substitution,
     Variable,
     Word,
@@ -23,6 +24,8 @@ _MARKED = {
     ",": _BRACE_COMMA,
     "}": _BRACE_CLOSE,
 }
+_UNMARKED = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
+_BRACES = str.maketrans({_BRACE_OPEN: "{", _BRACE_COMMA: ",", _BRACE_CLOSE: "}"})
 _UNQUOTED = re.compile(r"\\(.|\Z)|[*?\[{,}]", re.DOTALL)
 _QUOTED = re.compile(r"""\\([$`"\\\n])""")
 _ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
@@ -36,14 +39,7 @@ def is_plain(text: str) -> bool:
 
 def unmark_patterns(text: str) -> str:
     """Text with its pattern marks turned back into the characters."""
-    if PATTERN_MARKS.isdisjoint(text):
-        return text
-    return text.replace(STAR, "*").replace(QUESTION, "?").replace(BRACKET, "[")
-
-
-def has_braces(text: str) -> bool:
-    """Whether marked text holds unquoted braces or commas."""
-    return _BRACE_OPEN in text or _BRACE_CLOSE in text or _BRACE_COMMA in text
+    return text if PATTERN_MARKS.isdisjoint(text) else text.translate(_UNMARKED)
 
 
 def append_text(parts: list[Part], text: str) -> None:
@@ -87,13 +83,9 @@ _EXPANDS = re.compile(
 )
 
 
-def expands_braces(text: str) -> bool:
-    """Whether marked text holds braces that stand for several words: ``{a,b}``, ``{1..3}``."""
-    return _EXPANDS.search(text) is not None
-
-
-def unmark_braces(text: str) -> str:
-    """Text with its marks of braces turned back into the characters."""
-    for mark, char in ((_BRACE_OPEN, "{"), (_BRACE_COMMA, ","), (_BRACE_CLOSE, "}")):
-        text = text.replace(mark, char)
-    return text
+def without_braces(parts: list[Part]) -> list[Part]:
+    """The parts of a word with their braces and commas turned back into the characters;
+    `UNKNOWN` where they stand for several words: ``{a,b}``, ``{1..3}``."""
+    if _EXPANDS.search("".join(part for part in parts if isinstance(part, str))):
+        return [UNKNOWN]
+    return [part.translate(_BRACES) if isinstance(part, str) else part for part in parts]
