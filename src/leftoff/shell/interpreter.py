@@ -232,10 +232,10 @@ def _group(walk: Walk, node: ast.Group, expected_status: Status) -> Status:
     saved = walk.stderr_hidden, walk.stdin, walk.captured
     status: Status = False
     walk.stdout = ""
-    if redirections.redirect(walk, node.redirects):
+    if (taken := redirections.redirect(walk, node.redirects)) is not None:
         interpret = subshell if node.subshell else run
         status = interpret(walk, node.item, expected_status)
-        redirections.store_stdout(walk, node.redirects)
+        redirections.store_stdout(walk, taken)
     walk.stderr_hidden, walk.stdin, walk.captured = saved
     return status
 
@@ -310,11 +310,9 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
         for word in words
         if not ast.PATTERN_MARKS.isdisjoint(word)
     )
-    redirects = node.redirects
-    if not unmatched and (not redirects or redirections.redirect(walk, redirects)):
+    if not unmatched and (taken := redirections.redirect(walk, node.redirects)) is not None:
         status = call(walk, words, expected_status) if words else expected_status
-        if redirects:
-            redirections.store_stdout(walk, redirects)
+        redirections.store_stdout(walk, taken)
     walk.stderr_hidden, walk.stdin, walk.captured = saved
     return status
 

@@ -3,12 +3,15 @@
 from leftoff.shell import expansion
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN, Document, Redirect
-from leftoff.shell.paths import join
 from leftoff.shell.state import MAX_TEXT, REFUSED, Walk
 
 
-def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
-    """Open the redirections; False where one of them fails."""
+def redirect(
+    walk: Walk, redirects: tuple[Redirect, ...]
+) -> list[tuple[str | None, str]] | None:
+    """Open the redirections; the paths that take standard output, each with its operator, and
+    None in place of all where one of them fails."""
+    taken: list[tuple[str | None, str]] = []
     for item in redirects:
         target = item.target
         operator = item.operator
@@ -25,51 +28,42 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
         if operator == "<":
             walk.stdin = "" if name == "/dev/null" else walk.known_content(name)
             if ops.read(walk, name, "<") is False:
-                return False
+                return None
             continue
         if item.descriptor == 2 or operator in ("&>", "&>>", ">&"):
             walk.stderr_hidden = True
-        if item.descriptor in (-1, 1) and operator != ">&":
-            walk.captured = True
         # Nothing on a device is a file of the project. `nul` is one of Windows.
         posix = walk.cwd is not None and walk.cwd[:1] in "/~"
-        if name.startswith("/dev/") or name.lower() == "nul" and not posix:
+        device = name.startswith("/dev/") or name.lower() == "nul" and not posix
+        where = None if device else walk.path(name)
+        if item.descriptor in (-1, 1) and operator != ">&":
+            walk.captured = True
+            taken.append((where, operator))
+        if device:
             continue
         append = operator in (">>", "&>>")
         missing = walk.reports_error(">", name) and ops.write_blocked(walk, name) is not False
         if missing or walk.reports_error(REFUSED, name):
-            return False
-        where = walk.path(name) or ""
+            return None
         # `ops.write` forgets the text of a file.
-        before = walk.contents.get(where) if append else None
+        before = walk.contents.get(where or "") if append else None
         if not ops.write(walk, name, ">>" if append else ">", guess_append=append):
-            return False
-        if before is not None:
+            return None
+        if before is not None and where is not None:
             walk.contents[where] = before  # what is printed comes after it
-    return True
+    return taken
 
 
-def store_stdout(walk: Walk, redirects: tuple[Redirect, ...]) -> None:
-    """Track the text that a command printed into a file, where it is known and short."""
-    taken = False
-    for item in redirects:
-        if item.descriptor not in (-1, 1) or isinstance(item.target, Document):
-            continue
-        if item.operator not in (">", ">>", ">|", "&>", "&>>"):
-            continue
-        taken = True
-        found = expansion.fields(walk, (item.target,))
-        path = join(walk.cwd, found[0]) if len(found) == 1 else None
-        if path is None or UNKNOWN in path:
-            continue
+def store_stdout(walk: Walk, taken: list[tuple[str | None, str]]) -> None:
+    """Track the text that a command printed into files, where it is known and short."""
+    for path, operator in taken:
+        before = walk.contents.pop(path or "", None)
         text = walk.stdout
-        if item.operator in (">>", "&>>"):
-            before = walk.contents.get(path)
+        if operator in (">>", "&>>"):
             text = None if before is None or text is None else before + text
         # `&>` takes the error messages as well, which are not known.
-        if text is None or len(text) > MAX_TEXT or item.operator[0] == "&":
-            walk.contents.pop(path, None)
-        else:
-            walk.contents[path] = text
+        if path is not None and text is not None and len(text) <= MAX_TEXT:
+            if operator[0] != "&":
+                walk.contents[path] = text
     if taken:
         walk.stdout = ""

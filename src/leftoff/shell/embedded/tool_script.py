@@ -9,7 +9,7 @@ from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS
 _TOKEN = re.compile(
     r"""(?P<text>'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?|`(?:\\.|[^`\\])*`?)"""
     r"""|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<name>[^\W\d][\w.$]*|\$[\w.$]*|@[\w.$]*)"""
-    r"""|(?P<number>\d[\w.]*)|(?P<mark>>>|\n|\S)""",
+    r"""|(?P<number>\d[\w.]*)|(?P<mark>>>|\S)""",
     re.DOTALL,
 )
 
@@ -63,14 +63,9 @@ def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> s
             pieces.append(names[text])
         else:
             return None
-        at += 1
-        while stream[at : at + 1] == [("mark", "\n")]:
-            at += 1
-        if stream[at : at + 1] != [("mark", "+")]:
+        if stream[at + 1 : at + 2] != [("mark", "+")]:
             return "".join(pieces)
-        at += 1
-        while stream[at : at + 1] == [("mark", "\n")]:
-            at += 1
+        at += 2
     return None
 
 
@@ -80,10 +75,10 @@ def _joined_list(stream: list[tuple[str, str]], at: int) -> str | None:
         kind, text = stream[at]
         if kind == "text":
             items.append(text)
-        elif text not in (",", "\n"):
+        elif text != ",":
             return None
         at += 1
-    after = [word for word in stream[at + 1 : at + 6] if word != ("mark", "\n")]
+    after = stream[at + 1 : at + 5]
     if len(after) > 3 and after[:2] == [("mark", "."), ("name", "join")]:
         return after[3][1].join(items) if after[3][0] == "text" else None
     return None
@@ -93,8 +88,6 @@ def _arguments(
     stream: list[tuple[str, str]], at: int, names: dict[str, str]
 ) -> tuple[str, str]:
     """(command or patch, directory) of a call whose arguments begin at a place."""
-    while stream[at : at + 1] == [("mark", "\n")]:
-        at += 1
     if stream[at : at + 1] != [("mark", "{")]:
         return _literal(stream, at, names) or "", ""
     given = place = ""
@@ -105,7 +98,7 @@ def _arguments(
             depth += (text in "{[(") - (text in "}])")
             if depth <= 0:
                 break
-        elif depth == 1 and stream[at - 1][1] in ("{", ",", "\n"):
+        elif depth == 1 and stream[at - 1][1] in ("{", ","):
             if stream[at + 1 : at + 2] == [("mark", ":")]:
                 value = _literal(stream, at + 2, names)
             else:
