@@ -218,7 +218,7 @@ def _piece(part: object) -> str | None:
 
 
 def _subject(rest: list[str | Word], node: Command, command: str) -> str:
-    """The first line of the message; of a long one, which the parser drops, by its text."""
+    """The first line of the message; of one that the parser cannot give, by its text."""
     message: str | None = None
     for at, word in enumerate(rest):
         if not isinstance(word, str):

@@ -56,7 +56,7 @@ class Word(_Node, frozen=True):
 
 
 class Document(_Node, frozen=True):
-    """The body of a here-document; `text` is None where it was dropped as too long."""
+    """The body of a here-document; `text` is None where it is not known."""
 
     text: str | None
     expands: bool

@@ -17,15 +17,11 @@ from leftoff.shell.ast import (
     Statement,
     Word,
 )
-from leftoff.shell.embedded.steps import RUNNABLE
 
 # Longest word, in characters, that can be a path; a longer one is dropped unless it is a
-# script.
+# script. Chosen by hand; not measured.
 MAX_WORD = 1_000
-# Longest here-document, in characters, whose text is stored for any command. Both limits were
-# chosen by hand; not measured.
-MAX_BODY = 512
-# First four letters of programs whose long arguments and bodies are scripts to be read.
+# First four letters of programs whose long arguments are scripts to be read.
 SCRIPT_READERS = frozenset(
     "bash sh zsh dash ksh eval pyth node deno bun ruby perl awk gawk mawk sed patc git"
     " appl ssh sudo env time".split()
@@ -89,8 +85,7 @@ def attach_redirects(body: Statement, found: tuple[Redirect, ...]) -> Statement:
     """Attach redirections to the command that they belong to: the grammar attaches
     those of ``a && b > c`` and ``a | b > c`` on the whole."""
     if isinstance(body, Command):
-        redirects = without_long_bodies(body, body.redirects + found)
-        return Command(body.words, body.assignments, redirects, body.plain)
+        return Command(body.words, body.assignments, body.redirects + found, body.plain)
     if isinstance(body, Logical):
         return Logical(body.both, body.left, attach_redirects(body.right, found))
     if isinstance(body, Pipeline):
@@ -110,32 +105,6 @@ def without_long_words(words: list[str | Word]) -> tuple[str | Word, ...]:
             if name.rpartition("/")[2][:4] not in SCRIPT_READERS:
                 words[i] = UNKNOWN
     return tuple(words)
-
-
-def without_long_bodies(
-    command: Command, redirects: tuple[Redirect, ...]
-) -> tuple[Redirect, ...]:
-    """The redirections, without the texts of long here-documents that are no scripts."""
-    if not any(
-        isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
-        for item in redirects
-    ):
-        return redirects
-    if any(
-        isinstance(word, str) and word.rpartition("/")[2][:4] in SCRIPT_READERS
-        for word in command.words
-    ):
-        return redirects
-    if any(
-        isinstance(item.target, str) and item.target.endswith(RUNNABLE) for item in redirects
-    ) or any(isinstance(word, str) and word.endswith(RUNNABLE) for word in command.words):
-        return redirects  # it writes a script, which a later command may run
-    return tuple(
-        Redirect(item.operator, item.descriptor, Document(None, item.target.expands))
-        if isinstance(item.target, Document) and len(item.target.text or "") > MAX_BODY
-        else item
-        for item in redirects
-    )
 
 
 def heredoc(number: str, documents: list[tuple[str, bool]]) -> Document:
