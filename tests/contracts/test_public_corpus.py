@@ -108,7 +108,9 @@ def test_no_edit_is_lost(public_corpus: Path) -> None:
         reading, _ = read(public_corpus / row["file"])
         for recording in reading.sessions[-1].values():
             view = SessionView(recording)
-            events = {(e.message, e.path) for e in Tracker(view).all() if e.action != "read"}
+            events = {
+                (e.ref.message, e.path) for e in Tracker(view).all() if e.action != "read"
+            }
             moved = {path for a in view.all(Applied) for *_, path in a.files}
             for touch in view.all(Touched):
                 message, path = touch.ref.message, touch.path

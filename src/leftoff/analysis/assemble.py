@@ -294,8 +294,8 @@ def _written(events: Sequence[FileEvent], since: int) -> dict[tuple[int, int], t
     """The files that each call after a message created or modified, by its message and part."""
     found: dict[tuple[int, int], dict[str, None]] = {}
     for event in events:
-        if event.message > since and event.action in {"created", "modified"}:
-            found.setdefault((event.message, event.ref.part or 0), {})[event.path] = None
+        if event.ref.message > since and event.action in {"created", "modified"}:
+            found.setdefault((event.ref.message, event.ref.part or 0), {})[event.path] = None
     return {place: tuple(paths) for place, paths in found.items()}
 
 

@@ -10,25 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leftoff.shell.effects import (
-        Outcome,
-        analyze,
-        clear_caches,
-        command_facts,
-        observe,
-        program_of,
-        resolve,
-    )
-
-__all__ = [
-    "Outcome",
-    "analyze",
-    "clear_caches",
-    "command_facts",
-    "observe",
-    "program_of",
-    "resolve",
-]
+    from leftoff.shell.effects import *  # noqa: F403
 
 
 def _later(name: str) -> object:
@@ -47,6 +29,7 @@ def _later(name: str) -> object:
 
 
 if not TYPE_CHECKING:
+    _NAMES = "Outcome analyze clear_caches command_facts observe program_of resolve".split()
     Outcome, analyze, clear_caches, command_facts, observe, program_of, resolve = map(
-        _later, __all__
+        _later, _NAMES
     )

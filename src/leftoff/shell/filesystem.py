@@ -394,10 +394,9 @@ class Effects:
             change.guess = guess
         elif restored and path not in self.state.changed():
             content = path  # as before the command
-        if not (change.wrote and change.uncertainty < uncertainty):
-            change.uncertainty = (
-                uncertainty if not change.wrote else min(change.uncertainty, uncertainty)
-            )
+        change.uncertainty = (
+            min(change.uncertainty, uncertainty) if change.wrote else uncertainty
+        )
         change.tool = tool
         change.wrote = True
         change.restored = restored

@@ -122,10 +122,10 @@ def write(
     return True
 
 
-def modify(walk: Walk, field: str, tool: str | None = None, *, suffix: str = "") -> Status:
+def modify(walk: Walk, field: str, *, suffix: str = "") -> Status:
     """Change a file that exists; `suffix`: how the name of its backup ends, or the whole name,
     with ``*`` for that of the file."""
-    tool = tool or walk.tool
+    tool = walk.tool
     path = walk.resolved(field)
     if path is None:
         record_unknown(walk, field, "modified", tool)

@@ -41,7 +41,6 @@ class FileEvent(Struct, frozen=True, gc=False):
         late: programs ran before it that may have made the file, or removed it.
         lines: of a removed file, where the recorder keeps its content; else -1."""
 
-    message: int
     path: str
     action: str
     certainty: str
@@ -248,7 +247,7 @@ def _note(track: _Track, event: FileEvent) -> None:
         return
     track.branches.add(event.branch)
     # The tool and its place: several files of one call are touched once each.
-    call = (event.ref.source, event.message, event.ref.part or 0)
+    call = (event.ref.source, event.ref.message, event.ref.part or 0)
     track.tools.setdefault(event.tool)
     if call not in track.calls:
         track.calls.add(call)

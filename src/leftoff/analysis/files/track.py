@@ -214,7 +214,6 @@ class Tracker:
         self.touched.add(path)
         self.events.append(
             FileEvent(
-                call.ref.message,
                 path,
                 action,
                 "likely" if call.abandoned and certainty == "sure" else certainty,

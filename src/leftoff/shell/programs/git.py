@@ -253,13 +253,13 @@ def _merge(walk: Walk, words: list[str]) -> Status:
         return None
     for what, path, old in found:
         if what == "created":
-            ops.write(walk, path, "git")
+            ops.write(walk, path)
         elif what == "deleted":
             ops.delete(walk, path, force=True, shown=True)
         elif what == "renamed":
             ops.transfer(walk, old, path, move=True, recursive=False)
         else:
-            ops.modify(walk, path, "git")
+            ops.modify(walk, path)
     return True
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from functools import partial
 
 from leftoff import lazy_re as re
 from leftoff.shell import interpreter
@@ -41,7 +42,7 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
         if walk.expected_status is not False:
             walk.effects.unknown(args.name)
         return None
-    return apply_steps(walk, args.name, python_effects(code, tuple(arguments)))
+    return _apply_steps(walk, python_effects(code, tuple(arguments)))
 
 
 def _script_text(walk: Walk, operands: list[str]) -> tuple[str | None, bool]:
@@ -94,41 +95,37 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-def _look_at_database(walk: Walk, field: str, tool: str) -> None:
+def _look_at_database(walk: Walk, field: str) -> None:
     """A database that is not there is made, though nothing is put into it."""
-    (ops.write if walk.kind(field) == "absent" else ops.read)(walk, field, tool)
+    (ops.write if walk.kind(field) == "absent" else ops.read)(walk, field)
 
 
-# What a step does, given the walk, its paths and the program.
-_STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
-    "read": lambda w, a, _b, tool: ops.read(w, a, tool),
-    "database": lambda w, a, _b, tool: _look_at_database(w, a, tool),
-    "write": lambda w, a, _b, tool: ops.write(w, a, tool),
-    "append": lambda w, a, _b, tool: ops.write(w, a, tool, guess_append=True),
-    "modify": lambda w, a, _b, tool: ops.modify(w, a, tool),
-    "touch": lambda w, a, _b, tool: w.kind(a) == "file" or ops.write(w, a, tool),
-    "delete": lambda w, a, _b, _tool: ops.delete(w, a),
-    "delete_if": lambda w, a, _b, _tool: ops.delete(w, a, force=True),
-    "delete_tree": lambda w, a, _b, _tool: ops.delete(w, a, recursive=True, force=True),
-    "move": lambda w, a, b, _tool: ops.transfer(w, a, b, move=True, recursive=True),
-    "move_into": lambda w, a, b, _tool: ops.transfer(
-        w, a, _inside(w, a, b), move=True, recursive=True
-    ),
-    "copy": lambda w, a, b, _tool: ops.transfer(
-        w, a, _inside(w, a, b), move=False, recursive=False
-    ),
-    "copy_tree": lambda w, a, b, _tool: ops.transfer(w, a, b, move=False, recursive=True),
-    "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
-    "shell": lambda w, a, _b, _tool: run_text(w, a),
-    "program": lambda w, a, _b, _tool: interpreter.call(w, shlex.split(a), None),
+# What a step does, given the walk and its path.
+_STEPS: dict[str, Callable[[Walk, str], object]] = {
+    "read": ops.read,
+    "database": _look_at_database,
+    "write": ops.write,
+    "append": partial(ops.write, guess_append=True),
+    "modify": ops.modify,
+    "touch": lambda walk, field: walk.kind(field) == "file" or ops.write(walk, field),
+    "delete": ops.delete,
+    "delete_if": partial(ops.delete, force=True),
+    "delete_tree": partial(ops.delete, recursive=True, force=True),
+    "mkdir": partial(ops.make_directory, parents=True),
+    "shell": run_text,
+    "program": lambda walk, line: interpreter.call(walk, shlex.split(line), None),
+}
+# Steps from one path to another: whether they move it, take a directory with all in it, and put
+# it into a directory that is there.
+_TRANSFERS = {
+    "move": (True, True, False),
+    "move_into": (True, True, True),
+    "copy": (False, False, True),
+    "copy_tree": (False, True, False),
 }
 
 
-def _inside(walk: Walk, source: str, target: str) -> str:
-    return ops.destination(source, target, walk.kind(target) == "directory")
-
-
-def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
+def _apply_steps(walk: Walk, found: ScriptSteps) -> Status:
     """Apply the steps of an inline script."""
     status: Status = None
     uncertainty = walk.uncertainty
@@ -141,8 +138,13 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
     base, ran = walk.uncertainty, [True]
     for verb, first, second in found.steps:
         if verb in _STEPS:
-            if _STEPS[verb](walk, first, second, tool) is False and verb == "write":
+            if _STEPS[verb](walk, first) is False and verb == "write":
                 status = False
+        elif verb in _TRANSFERS:
+            move, recursive, into = _TRANSFERS[verb]
+            into = into and walk.kind(second) == "directory"
+            target = ops.destination(first, second, into)
+            ops.transfer(walk, first, target, move=move, recursive=recursive)
         else:
             if verb == "maybe":  # what this part prints may show that it ran
                 ran.append(bool(first) and not walk.captured and first in (walk.output or ""))
@@ -151,7 +153,7 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
             walk.uncertainty = base if all(ran) else 2
     walk.uncertainty = uncertainty
     if found.partial:
-        walk.effects.unknown(tool)
+        walk.effects.unknown(walk.tool)
     return status
 
 
@@ -163,7 +165,7 @@ def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     if any(word in text for word in changes):
         ops.write(walk, args.operands[0], guess_append=True)
     elif text.strip():
-        _look_at_database(walk, args.operands[0], args.name)
+        _look_at_database(walk, args.operands[0])
     return None
 
 
