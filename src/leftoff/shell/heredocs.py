@@ -1,15 +1,17 @@
 """Takes here-documents out of a command before it is parsed."""
 
-from leftoff import lazy_re as re
+import re
+
+from leftoff import lazy_re
 
 HEREDOC_PATH = "/dev/here-document/"
 
 
 # The first alternative that fits is taken: `$((` before `$(`, `<<<` before `<<`. A run of other
 # characters is one token, so that the walk takes linear time.
-_TOKEN = re.compile(r"""\\.?|["'()#\n]|\$\(\(|\$\(|<<<|<<|[^\\"'()#\n$<]+|.""", re.DOTALL)
+_TOKEN = lazy_re.compile(r"""\\.?|["'()#\n]|\$\(\(|\$\(|<<<|<<|[^\\"'()#\n$<]+|.""", re.DOTALL)
 # A part of a delimiter: quoted in one of three ways, or plain.
-_PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)|([^ \t\n;&|<>()`])""", re.DOTALL)
+_PIECE = lazy_re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)|([^ \t\n;&|<>()`])""", re.DOTALL)
 
 
 def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
@@ -86,20 +88,10 @@ def _delimiter(command: str, i: int) -> tuple[str, bool, bool, int] | None:
 
 
 def _body(command: str, i: int, word: str, strip: bool) -> tuple[str, int]:
-    start, size = i, len(command)
-    lines: list[str] = []
-    while i < size:
-        end = command.find("\n", i)
-        line_end = size if end < 0 else end
-        line = command[i:line_end]
-        after = size if end < 0 else end + 1
-        if strip:
-            line = line.lstrip("\t")
-        if line == word:
-            body = "".join(lines) if strip else command[start:i]
-            return body, line_end
-        if strip:
-            lines.append(line + "\n")
-        i = after
-    # Without its delimiter the body goes to the end: bash only warns.
-    return ("".join(lines) if strip else command[start:]), size
+    """The body of a document, and where its delimiter ends; without one it goes to the end, of
+    which bash only warns."""
+    tabs = "\t*" if strip else ""
+    found = re.compile(f"^{tabs}{re.escape(word)}$", re.MULTILINE).search(command, i)
+    body = command[i : found.start() if found else None]
+    body = re.sub(r"^\t+", "", body, flags=re.MULTILINE) if strip else body
+    return body, found.end() if found else len(command)

@@ -107,19 +107,8 @@ def join(base: str | None, path: str) -> str | None:
         and whole
     ):
         return whole
-    rooted = whole[:1] == "/"
-    out: list[str] = []
-    for part in whole.split("/"):
-        if part == "..":
-            if out and out[-1] != "..":
-                out.pop()
-            # Above the root is the root; above an unknown directory `..` stays.
-            elif not rooted:
-                out.append(part)
-        elif part and part != ".":
-            out.append(part)
-    text = "/".join(out)
-    return "/" + text if rooted else text or "."
+    # Two slashes may begin the name of a server; here they do not.
+    return posixpath.normpath("/" + whole.lstrip("/") if whole[:1] == "/" else whole)
 
 
 # Limits on the code points and the folders of a path: finding all folders of a longer one would
