@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.shell.ast import (
+    UNKNOWN,
     Command,
     Document,
     Group,
@@ -28,11 +29,8 @@ _PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
 _WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "-R", "--repo"})
 # A quiet one prints no line with its hash, so its success alone must do.
 _QUIET = re.compile(r"-[a-zA-Z]*q[a-zA-Z]*|--quiet")
-# Agents hand over a message of several lines in a here-document, often inside `$(cat ...)`: the
-# subject is its first line with words.
-_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 # `-m` may end other short options (`-am`), and its text may hold the other kind of quote.
-_QUOTED = re.compile(r"-[a-z]*m\s*(?:\"\$\(cat <<|([\"'])((?:(?!\1)[^\\]|\\.)*))", re.DOTALL)
+_QUOTED = re.compile(r"-[a-z]*m\s*([\"'])((?:(?!\1)[^\\]|\\.)*)", re.DOTALL)
 
 
 class GitStep(Struct, frozen=True):
@@ -235,13 +233,9 @@ def _subject(rest: list[str | Word], node: Command, command: str) -> str:
             break
     else:
         return ""
-    if message is None or not message.isprintable() and "\ue000" <= message[:1] <= "\uf8ff":
+    if message is None or message[:1] == UNKNOWN:
         quoted = _QUOTED.search(command, max(0, command.find(" commit")))
-        if quoted is not None and quoted[2] is not None:
-            message = quoted[2]
-        else:
-            match = _HEREDOC.search(command, max(0, command.find("commit")))
-            message = match[2] if match else ""
+        message = quoted[2] if quoted else ""
         if "$" in message.partition("\n")[0]:
             return ""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
