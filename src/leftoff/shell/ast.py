@@ -184,8 +184,11 @@ def named_commands(node: Statement) -> list[tuple[str, Command]]:
     stack: list[Statement] = [node]
     while stack:
         item = stack.pop()
-        if type(item) is Command and item.words and isinstance(item.words[0], str):
-            found.append((item.words[0].rpartition("/")[2], item))
+        if type(item) is Command:
+            if item.words and isinstance(item.words[0], str):
+                found.append((item.words[0].rpartition("/")[2], item))
+            if item.plain:
+                continue  # as most, and nothing is substituted in it
         stack.extend(reversed(parts(item)))
     return found
 

@@ -122,9 +122,9 @@ class FileState:
 
     __slots__ = (
         "_ancestors",
-        "_changed",
         "_complete",
         "_kinds",
+        "changed",
         "contents",
         "indexed",
         "stashes",
@@ -139,7 +139,8 @@ class FileState:
         self._kinds: dict[str, Kind] = {}
         self._ancestors: set[str] = set()
         self._complete: set[str] = set()
-        self._changed: dict[str, Action] = {}
+        self.changed: dict[str, Action] = {}
+        """The files changed so far, each with its first change."""
         self.contents: dict[str, str] = {}
         """Contents of files that the recording shows being written, by path."""
         self.stashes: list[list[tuple[str, Action]]] = []
@@ -206,15 +207,6 @@ class FileState:
                 return
             kinds[above] = "directory"
             above = parent_of(above)
-
-    def record_change(self, path: str, action: Action) -> None:
-        """Record that a file was created, modified or deleted; the first change of a file
-        stays."""
-        self._changed.setdefault(path, action)
-
-    def changed(self) -> dict[str, Action]:
-        """The files changed so far, each with its first change."""
-        return self._changed
 
     def remove(self, path: str) -> None:
         """Record that the path is absent, and so is all below it."""
@@ -392,7 +384,7 @@ class Effects:
             change.before = "file"
         if not change.wrote:
             change.guess = guess
-        elif restored and path not in self.state.changed():
+        elif restored and path not in self.state.changed:
             content = path  # as before the command
         change.uncertainty = (
             min(change.uncertainty, uncertainty) if change.wrote else uncertainty
@@ -460,7 +452,7 @@ class Effects:
 
     def changed(self) -> dict[str, Action]:
         """The files changed so far, by this command as well, each with its first change."""
-        found = dict(self.state.changed())
+        found = dict(self.state.changed)
         for path, change in self._changes.items():
             if change.before == "file" and (change.wrote or change.after == "absent"):
                 found.setdefault(path, "modified" if change.after == "file" else "deleted")
@@ -476,7 +468,7 @@ class Effects:
                 continue
             out.append(effect)
             if effect.action != "read" and effect.certainty != "unknown":
-                self.state.record_change(path, effect.action)
+                self.state.changed.setdefault(path, effect.action)
         for key in sorted(
             self._unknowns, key=lambda item: (item[0] or "\uffff", item[1], item[2])
         ):

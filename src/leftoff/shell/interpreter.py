@@ -90,7 +90,7 @@ def run(walk: Walk, node: ast.Statement, expected_status: Status = None) -> Stat
 
 
 @contextmanager
-def _raised(walk: Walk, uncertainty: int) -> Iterator[None]:
+def raised(walk: Walk, uncertainty: int) -> Iterator[None]:
     """What is recorded in the block is at most so certain."""
     before, walk.uncertainty = walk.uncertainty, max(walk.uncertainty, uncertainty)
     yield
@@ -116,7 +116,7 @@ def run_speculatively(walk: Walk, node: ast.Statement) -> None:
     walk.variables.update(set_in_it)
     # A branch that may not have run leaves the shell in one of two directories.
     cwd = walk.cwd
-    with _raised(walk, 2):
+    with raised(walk, 2):
         run(walk, node)
     walk.variables.update(set_in_it)
     walk.cwd = cwd if walk.cwd == cwd else None
@@ -165,7 +165,7 @@ def _and(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
         ran = _left_of_failed(walk, node)
         if ran is None:
             cwd = walk.cwd
-            with _raised(walk, 2):
+            with raised(walk, 2):
                 run(walk, node.left)
                 run(walk, node.right)
             walk.cwd = cwd if walk.cwd == cwd else None
@@ -242,7 +242,7 @@ def _group(walk: Walk, node: ast.Group, expected_status: Status) -> Status:
 
 def _background(walk: Walk, node: ast.Background, expected_status: Status) -> Status:
     # It may not have come to its end when the call did.
-    with _raised(walk, 1):
+    with raised(walk, 1):
         subshell(walk, node.item)
     walk.stdout = None
     return True

@@ -324,7 +324,7 @@ class Tracker:
     def record_change(self, path: str, action: str) -> None:
         """A file was created, modified or deleted outside of a shell."""
         (self.known.remove if action == "deleted" else self.known.put)(path)
-        self.known.record_change(path, action)  # type: ignore[arg-type]
+        self.known.changed.setdefault(path, action)  # type: ignore[arg-type]
         self.changed.add(path)
 
     def update_text(self, path: str, act: Touched) -> None:

@@ -223,11 +223,9 @@ def _patch_printed(
     if "****" not in hunks and (failed is None or failed[1] != failed[2]):
         if how == "renamed":
             ops.transfer(walk, former, name, move=True, recursive=False)
-        uncertainty = walk.uncertainty
         # Without the text it may have been removed.
-        walk.uncertainty = uncertainty if steps or how else max(uncertainty, 1)
-        _patch(walk, [("add" if how == "read" else "modify" if how else verb, name, "")])
-        walk.uncertainty = uncertainty
+        with interpreter.raised(walk, 0 if steps or how else 1):
+            _patch(walk, [("add" if how == "read" else "modify" if how else verb, name, "")])
     # Of hunks that did not fit where the patch says it keeps the old file beside the new one.
     moved = any(mark in hunks for mark in (" FAILED ", " (offset ", " with fuzz "))
     if moved and not args.has("--no-backup-if-mismatch") or args.has("-b", "--backup"):

@@ -30,13 +30,10 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     if args.has("-C", "-D", "--chdir"):  # which directory that is, is not followed
         walk.effects.unknown(words[0])
         return None
-    uncertainty = walk.uncertainty
     # The time limit may have ended it: how far it came is not known.
-    if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
-        walk.uncertainty = 2
-    status = interpreter.call(walk, words, walk.expected_status)
-    walk.uncertainty = uncertainty
-    return status
+    ended = args.name in ("timeout", "gtimeout") and walk.expected_status is False
+    with interpreter.raised(walk, 2 if ended else 0):
+        return interpreter.call(walk, words, walk.expected_status)
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
@@ -63,11 +60,11 @@ def _run_xargs(walk: Walk, args: Invocation) -> Status:
     """``xargs``: it runs a program on operands that are not followed, perhaps on none."""
     words = _program_behind(args)
     marks = [*args.values.get("-I", ()), "{}"]
-    uncertainty, walk.uncertainty = walk.uncertainty, 2
     if words:
         given = [UNKNOWN if mark in word else word for word in words for mark in marks[:1]]
-        interpreter.call(walk, [*given, UNKNOWN], None)
-    walk.uncertainty, walk.stdout = uncertainty, None
+        with interpreter.raised(walk, 2):
+            interpreter.call(walk, [*given, UNKNOWN], None)
+    walk.stdout = None
     return None
 
 
@@ -81,13 +78,14 @@ def _run_find(walk: Walk, args: Invocation) -> Status:
     for option, name in pairwise(words):
         if option in ("-fprint", "-fprint0", "-fprintf", "-fls"):
             ops.write(walk, name)
-    uncertainty, cwd, walk.uncertainty = walk.uncertainty, walk.cwd, 2
+    cwd = walk.cwd
     for i, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             end = next((n for n in range(i, len(words)) if words[n] in (";", "+")), len(words))
             command = [UNKNOWN if "{}" in part else part for part in words[i + 1 : end]]
             if command:
                 walk.cwd = None if word.endswith("dir") else cwd
-                interpreter.call(walk, command, None)
-    walk.uncertainty, walk.cwd = uncertainty, cwd
+                with interpreter.raised(walk, 2):
+                    interpreter.call(walk, command, None)
+    walk.cwd = cwd
     return None
