@@ -25,7 +25,6 @@ from leftoff.extraction.evidence import (
 from leftoff.model import Ref
 from leftoff.session_view import Call, SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
-from leftoff.shell.ast import Script
 from leftoff.shell.embedded.python import plain_python
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Observation
@@ -433,9 +432,12 @@ class Tracker:
             self.unseen += [
                 UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
             ]
-        if "git" in command and not denied:
-            others = "--amend" in command or "--summary" in command
-            self.apply_git(self.call_site(act.ref, act.tool, cwd), script, result, others)
+        commits = ("git", "commit") in script.programs
+        if commits and not denied and result.succeeded() is not False:
+            self.committed |= self.changed
+            # With these words the summary may be that of an earlier commit.
+            if "--amend" not in command and "--summary" not in command:
+                self.record_commit(self.call_site(act.ref, act.tool, cwd), result.output or "")
 
     def _went_on(self, act: Ran) -> bool:
         """Whether the agent did, after a command that printed nothing."""
@@ -443,13 +445,6 @@ class Tracker:
         at = bisect_left(self.turns, after)
         said = at < len(self.turns) and self.turns[at] == after
         return self.silent_commands and after < len(self.view.thread) and not said
-
-    def apply_git(self, call: _CallSite, script: Script, result: Outcome, others: bool) -> None:
-        """Takes in what git commits; `others`: the summary may be that of an earlier commit."""
-        if result.succeeded() is not False and ("git", "commit") in script.programs:
-            self.committed |= self.changed
-            if not others:
-                self.record_commit(call, result.output or "")
 
     def record_commit(self, call: _CallSite, output: str) -> None:
         """A commit names the files that it made and removed: what a program made before the
