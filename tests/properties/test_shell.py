@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leftoff.shell import analyze, command_facts, observe, resolve
-from leftoff.shell.effects import FileState, Outcome, Script
+from leftoff.shell.ast import Script
+from leftoff.shell.effects import Outcome
+from leftoff.shell.filesystem import FileState
 from leftoff.shell.parser import parse
 from leftoff.shell.statements import simple_command
 

@@ -18,7 +18,7 @@ from leftoff.formats import inspect
 from leftoff.formats.specstory_arguments import _NAMED
 from leftoff.formats.specstory_blocks import Turn
 from leftoff.shell import Outcome, analyze, resolve
-from leftoff.shell.effects import FileState
+from leftoff.shell.filesystem import FileState
 
 # A text of one repeated character takes time in proportion to its length.
 #

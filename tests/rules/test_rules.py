@@ -14,7 +14,8 @@ from leftoff.extraction.rule_sets import CHECK_RULES, GIT_RULES, GROUPS, OUTPUT_
 from leftoff.extraction.rules import Gate, Rule, digest, lowered
 from leftoff.shell import analyze, resolve
 from leftoff.shell.commands import ProgramRule, is_quiet, load, program_rules, unwrapped
-from leftoff.shell.effects import FileEffect, FileState, Outcome
+from leftoff.shell.effects import Outcome
+from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.programs.dispatch import HANDLERS
 
 # Every extraction rule does what its own examples say, and its gate lets through all it takes.

@@ -19,7 +19,8 @@ from leftoff.formats.vocabulary import tool_call
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
+from leftoff.shell.effects import Outcome
+from leftoff.shell.filesystem import FileState
 from leftoff.testing.checks import check_any_input
 from leftoff.text.markdown import Layout, sentences
 from leftoff.text.sanitize import clean

@@ -4,7 +4,8 @@ The outcomes were not measured: the output is what the programs print by their d
 """
 
 from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
+from leftoff.shell.effects import Outcome
+from leftoff.shell.filesystem import FileState
 
 
 def test_no_more_written_texts_are_kept_than_are_of_use() -> None:

@@ -28,7 +28,8 @@ from benchmarks.accuracy.files.fixtures import Tree
 from benchmarks.accuracy.files.sandbox import Sandbox, Unavailable, check
 
 from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
+from leftoff.shell.effects import Outcome
+from leftoff.shell.filesystem import FileState
 
 TABLE = Path(__file__).parents[3] / "tests" / "unit" / "shell_cases.jsonl"
 SIGNS = {"created": "+", "modified": "~", "deleted": "-"}

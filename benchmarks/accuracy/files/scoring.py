@@ -15,7 +15,8 @@ from benchmarks.accuracy.files.fixtures import Tree
 from benchmarks.accuracy.files.sandbox import Ran
 
 from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
+from leftoff.shell.effects import Outcome
+from leftoff.shell.filesystem import FileState
 
 
 @dataclass(frozen=True)

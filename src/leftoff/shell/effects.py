@@ -28,11 +28,7 @@ from leftoff.shell.programs.git import is_indexed
 from leftoff.shell.state import Walk
 
 __all__ = [
-    "FileEffect",
-    "FileState",
-    "Observation",
     "Outcome",
-    "Script",
     "analyze",
     "clear_caches",
     "command_facts",
