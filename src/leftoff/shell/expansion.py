@@ -1,18 +1,15 @@
 """Expands the words of a command: variables, substitutions, splitting, patterns."""
 
 from leftoff.shell.ast import (
-    BRACKET,
     MAX_FIELDS,
     PATTERN_MARKS,
-    QUESTION,
-    STAR,
     UNKNOWN,
     Statement,
     Substitution,
     Variable,
     Word,
 )
-from leftoff.shell.quoting import unmark_patterns
+from leftoff.shell.quoting import mark_patterns, unmark_patterns
 from leftoff.shell.state import MAX_TEXT, UNRESOLVED, Walk
 
 
@@ -130,11 +127,3 @@ def run_substitution(walk: Walk, body: Statement) -> None:
 def value_or_unknown(value: str) -> str:
     """The field as the value of a variable, or `UNKNOWN` where it is not known in full."""
     return value if UNRESOLVED.isdisjoint(value) else UNKNOWN
-
-
-_MARKED = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
-
-
-def mark_patterns(text: str) -> str:
-    """Text with its pattern characters marked, as the shell sees unquoted text."""
-    return text.translate(_MARKED)

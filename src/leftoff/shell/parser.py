@@ -155,7 +155,7 @@ class _Compiler:
             # The most frequent words first: this is the hot loop.
             if kind == "word" or kind == "number":
                 raw = span(start, end)
-                if quoting.is_plain(raw) and raw[:1] != "~":
+                if quoting.ESCAPED_OR_PATTERN.isdisjoint(raw) and raw[:1] != "~":
                     words.append(raw)
                     continue
             elif kind == "raw_string":

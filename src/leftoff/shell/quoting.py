@@ -16,30 +16,27 @@ Part = str | Variable | Substitution
 _BRACE_OPEN = "\ue004"
 _BRACE_COMMA = "\ue005"
 _BRACE_CLOSE = "\ue006"
-_MARKED = {
-    "*": STAR,
-    "?": QUESTION,
-    "[": BRACKET,
-    "{": _BRACE_OPEN,
-    ",": _BRACE_COMMA,
-    "}": _BRACE_CLOSE,
-}
-_UNMARKED = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
-_BRACES = str.maketrans({_BRACE_OPEN: "{", _BRACE_COMMA: ",", _BRACE_CLOSE: "}"})
+_PATTERNS = {"*": STAR, "?": QUESTION, "[": BRACKET}
+_BRACES = {"{": _BRACE_OPEN, ",": _BRACE_COMMA, "}": _BRACE_CLOSE}
+_MARKED = _PATTERNS | _BRACES
+_MARK_PATTERNS = str.maketrans(_PATTERNS)
+_UNMARK_PATTERNS = str.maketrans({mark: char for char, mark in _PATTERNS.items()})
+_UNMARK_BRACES = str.maketrans({mark: char for char, mark in _BRACES.items()})
 _UNQUOTED = re.compile(r"\\(.|\Z)|[*?\[{,}]", re.DOTALL)
 _QUOTED = re.compile(r"""\\([$`"\\\n])""")
-_ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
+# An unquoted word without them stands for itself.
+ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
 _NAME = re.compile(r"\w+|.?", re.DOTALL | re.ASCII)
 
 
-def is_plain(text: str) -> bool:
-    """Whether an unquoted word stands for itself."""
-    return _ESCAPED_OR_PATTERN.isdisjoint(text)
+def mark_patterns(text: str) -> str:
+    """Text with its pattern characters marked, as the shell sees unquoted text."""
+    return text.translate(_MARK_PATTERNS)
 
 
 def unmark_patterns(text: str) -> str:
     """Text with its pattern marks turned back into the characters."""
-    return text if PATTERN_MARKS.isdisjoint(text) else text.translate(_UNMARKED)
+    return text if PATTERN_MARKS.isdisjoint(text) else text.translate(_UNMARK_PATTERNS)
 
 
 def append_text(parts: list[Part], text: str) -> None:
@@ -59,7 +56,7 @@ def make_word(parts: list[Part]) -> str | Word:
 
 def mark_unquoted(text: str) -> str:
     """Unquoted text with escapes resolved and pattern characters marked."""
-    if _ESCAPED_OR_PATTERN.isdisjoint(text):
+    if ESCAPED_OR_PATTERN.isdisjoint(text):
         return text
     # A backslash before a line end joins the lines.
     return _UNQUOTED.sub(lambda m: _MARKED[m[0]] if m[1] is None else m[1].strip("\n"), text)
@@ -88,4 +85,4 @@ def without_braces(parts: list[Part]) -> list[Part]:
     `UNKNOWN` where they stand for several words: ``{a,b}``, ``{1..3}``."""
     if _EXPANDS.search("".join(part for part in parts if isinstance(part, str))):
         return [UNKNOWN]
-    return [part.translate(_BRACES) if isinstance(part, str) else part for part in parts]
+    return [part.translate(_UNMARK_BRACES) if isinstance(part, str) else part for part in parts]
