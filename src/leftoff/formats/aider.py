@@ -105,7 +105,7 @@ class AiderReader(TextReader):
     fenced: bool = False  # inside a code block of the reply
     marks: bool = False  # a prompt of the file has the two blanks at the end of a line
     started: str = ""
-    sessions: dict[str, int] = field(default_factory=dict)
+    repeats: int = 0  # sessions so far that started at this moment
     cwd: str = ""
     edits: int = 0
     commits: int = 0
@@ -157,9 +157,7 @@ class AiderReader(TextReader):
             self.open = False
             return "tool"
         if not text.strip():
-            if self.open and self.ends:
-                self.open = False
-            self.ends = False
+            self.open, self.ends = self.open and not self.ends, False
             return self.block
         if self.open:
             self.ends = marked
@@ -171,16 +169,14 @@ class AiderReader(TextReader):
 
     def _begin_session(self, moment: str, cursor: Cursor) -> Iterable[rec.Record]:
         found = tuple(self._flush(cursor))
-        count = self.sessions.get(moment, 0) + 1
-        name = moment if count == 1 else f"{moment}-{count}"
-        self.sessions = {moment: count}
+        self.repeats = self.repeats + 1 if moment == self.started else 1
         self.started = moment
-        self.block, self.lines, self.open, self.blank = "", [], False, 0
+        self.block, self.open, self.blank = "", False, 0
         self.waiting, self.model, self.cwd = [], "", ""
         self.answer = self.command = ""
         self.working = self.silent = self.cut = self.editing = False
         self.total = rec.Usage()
-        name = name.replace(":", "")
+        name = moment.replace(":", "") + (f"-{self.repeats}" if self.repeats > 1 else "")
         return (*found, rec.NewSession(name), rec.SessionFacts(id=name, started=moment))
 
     def _flush(self, cursor: Cursor) -> Iterator[rec.Record]:
@@ -454,9 +450,7 @@ def _path_before(lines: list[str]) -> str:
         if _FENCE.match(line):
             continue
         name = line.strip().rstrip(":").lstrip("#").strip(" `*")
-        if name and " " not in name and ("." in name or "/" in name):
-            return name
-        return ""
+        return name if " " not in name and ("." in name or "/" in name) else ""
     return ""
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.claude_code_records import (
     Block,
     Body,
@@ -37,24 +38,6 @@ from leftoff.formats.lenient_json import Fields, count_of, dict_of, known_id, te
 from leftoff.formats.openai_parts import content_text, decode_arguments, output_of
 from leftoff.formats.reader import Cursor, Format, Sample, holds_results, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
-from leftoff.model import (
-    Link,
-    Media,
-    Message,
-    Part,
-    Presence,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Turn,
-    Typed,
-    Unknown,
-    Usage,
-)
 from leftoff.text.truncation import whole
 
 # Code points of a prompt that waits in the queue. Chosen by hand.
@@ -91,7 +74,8 @@ _NOTICE_BLOCK = re.compile(
 
 
 # Parts, origin ("" for the usual one) and typed spans of a message.
-Said: TypeAlias = tuple[tuple[Part, ...], str, tuple[Typed, ...]]
+Records: TypeAlias = tuple[rec.Record, ...]
+Said: TypeAlias = tuple[tuple[rec.Part, ...], str, tuple[rec.Typed, ...]]
 
 
 class ClaudeReader(Struct):
@@ -114,23 +98,23 @@ class ClaudeReader(Struct):
     shell: int = 0  # commands that the person ran in the client's shell mode
     running: bool = False  # the last of them has shown no output yet
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         kind = line.type
         if line.session_id is not None or line.parent_tool_use_id is not None:
             _take_twins(line)
         if kind in _SPOKEN:
             message = self._message(line, cursor)
-            found: tuple[Record, ...] = (message,)
+            found: Records = (message,)
             if line.isApiErrorMessage and not message.agent:
-                why = "".join([p.text for p in message.parts if type(p) is Text])
-                found = (message, Turn("failed", why))
+                why = "".join([p.text for p in message.parts if type(p) is rec.Text])
+                found = (message, rec.Turn("failed", why))
             begins = line.sessionId and not self.session
             moved = line.cwd and line.cwd != self.cwd
             if begins or moved or line.gitBranch and line.gitBranch != self.branch:
                 return (self._facts(line), *found)
             return found
         if kind == "progress":
-            records = (Link(line.uuid, line.parentUuid or ""),) if line.uuid else ()
+            records = (rec.Link(line.uuid, line.parentUuid or ""),) if line.uuid else ()
             data = line.data or Progress()
             inner = data.message if data.type == "agent_progress" else None
             if inner is None or inner.message is None or inner.type not in _SPOKEN:
@@ -139,8 +123,8 @@ class ClaudeReader(Struct):
             return (*records, self._message(inner, cursor, agent=agent))
         return self._other_line(line, cursor)
 
-    def _facts(self, line: Line) -> SessionFacts:
-        facts = SessionFacts(
+    def _facts(self, line: Line) -> rec.SessionFacts:
+        facts = rec.SessionFacts(
             id=line.sessionId or "" if not self.session else "",
             cwd=line.cwd or "" if not self.cwd else "",
             branch=line.gitBranch or "",
@@ -152,12 +136,12 @@ class ClaudeReader(Struct):
         self.version = line.version or self.version
         return facts
 
-    def _message(self, line: Line, cursor: Cursor, agent: str = "") -> Message:
+    def _message(self, line: Line, cursor: Cursor, agent: str = "") -> rec.Message:
         body = line.message or Body()
         if not agent and (line.isSidechain or line.agentId):
             agent = line.agentId or "sidechain"
-        role: Role = "assistant"
-        typed: tuple[Typed, ...] = ()
+        role: rec.Role = "assistant"
+        typed: tuple[rec.Typed, ...] = ()
         tokens, model = body.usage, body.model
         if line.type == "assistant":
             self.spoken = True
@@ -187,15 +171,15 @@ class ClaudeReader(Struct):
         meta = line.isMeta is True or not _by_person(line.origin)
         if isinstance(content, str):
             if line.isCompactSummary or is_continuation(content):
-                return (Text(content),), "compaction", ()
+                return (rec.Text(content),), "compaction", ()
             if "<bash-" in content[:200]:
                 found = self._shell_mode(content)
                 if found is not None:
                     return found
             shown, typed = _typed_words(0, content, meta=meta)
-            return (Text(shown),), "", typed
-        parts: list[Part] = []
-        spans: tuple[Typed, ...] = ()
+            return (rec.Text(shown),), "", typed
+        parts: list[rec.Part] = []
+        spans: tuple[rec.Typed, ...] = ()
         for block in content or ():
             if block.type == "tool_result":
                 result, words = _result(block, line.toolUseResult, len(parts))
@@ -205,12 +189,12 @@ class ClaudeReader(Struct):
                 made = meta or line.isCompactSummary is True
                 text, words = _typed_words(len(parts), block.text or "", meta=made)
                 spans += words
-                parts.append(Text(text))
+                parts.append(rec.Text(text))
             else:
-                parts.append(Media(block.type))
+                parts.append(rec.Media(block.type))
         if line.isCompactSummary and not holds_results(parts):
             return tuple(parts), "compaction", ()
-        if len(parts) == 1 and type(parts[0]) is Text and is_interruption(parts[0].text):
+        if len(parts) == 1 and type(parts[0]) is rec.Text and is_interruption(parts[0].text):
             return tuple(parts), "interruption", ()
         return tuple(parts), "", spans
 
@@ -222,23 +206,22 @@ class ClaudeReader(Struct):
         if command is not None and not rest:
             self.shell += 1
             self.running = True
-            command = command.strip()
-            shown = f"!{command}"
-            call = ToolCall(f"shell-{self.shell}", PERSONS_SHELL, "shell", {"command": command})
-            return (Text(shown), call), "", (Typed(0, 0, len(shown), "command"),)
+            shown, given = f"!{command.strip()}", {"command": command.strip()}
+            call = rec.ToolCall(f"shell-{self.shell}", PERSONS_SHELL, "shell", given)
+            return (rec.Text(shown), call), "", (rec.Typed(0, 0, len(shown), "command"),)
         printed, rest = _tagged("bash-stdout", content.strip())
         failed, rest = _tagged("bash-stderr", rest.lstrip())
         if not self.running or rest or printed is None and failed is None:
             return None
         self.running = False
         output = "\n".join([text for text in (printed, failed) if text])
-        return (ToolResult(f"shell-{self.shell}", output, "unknown"),), "", ()
+        return (rec.ToolResult(f"shell-{self.shell}", output, "unknown"),), "", ()
 
-    def _other_line(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+    def _other_line(self, line: Line, cursor: Cursor) -> Records:
         kind = line.type
-        records: tuple[Record, ...] = ()
+        records: Records = ()
         if line.uuid:
-            records = (Link(line.uuid, line.parentUuid or line.logicalParentUuid or ""),)
+            records = (rec.Link(line.uuid, line.parentUuid or line.logicalParentUuid or ""),)
         if kind == "system":
             if line.subtype == "compact_boundary":
                 facts = line.compactMetadata or line.compact_metadata or Compaction()
@@ -247,7 +230,7 @@ class ClaudeReader(Struct):
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
             elif line.subtype and line.subtype not in SUBTYPES:
-                return (*records, Unknown(f"system/{line.subtype}"))
+                return (*records, rec.Unknown(f"system/{line.subtype}"))
         elif kind == "result":
             words = line.result or ""
             if words and not self.spoken:
@@ -257,7 +240,7 @@ class ClaudeReader(Struct):
                 records += (self._facts(final), self._message(final, cursor))
             failed = bool(line.is_error) or (line.subtype or "").startswith("error")
             why = words or line.subtype or ""
-            records += (Turn("failed", why) if failed else Turn("ended"),)
+            records += (rec.Turn("failed", why) if failed else rec.Turn("ended"),)
         elif kind == "queue-operation":
             records += self._queue_operation(line, cursor)
         elif kind == "file-history-snapshot":
@@ -269,20 +252,20 @@ class ClaudeReader(Struct):
                 if prompt and prompt not in self.delivered and _by_person(found.origin):
                     records += self._queued_message(prompt, line, cursor)
             elif found is not None and found.type not in ATTACHMENTS:
-                return (*records, Unknown(f"attachment/{found.type}"))
+                return (*records, rec.Unknown(f"attachment/{found.type}"))
         elif kind == "summary":
             # A title of some leaf, often of another session: the reader cannot know whether
             # the leaf is of this file, so it is offered under its leaf and checked later.
             if line.summary and line.leafUuid:
-                records += (SessionFacts(title=line.summary, link=line.leafUuid),)
+                records += (rec.SessionFacts(title=line.summary, link=line.leafUuid),)
         elif kind == "custom-title" or kind == "ai-title":
             title = line.customTitle or line.aiTitle or ""
-            records += (SessionFacts(title=title),)
+            records += (rec.SessionFacts(title=title),)
         elif kind not in NO_MESSAGE:
-            return (*records, Unknown(kind))
+            return (*records, rec.Unknown(kind))
         return records
 
-    def _snapshot(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+    def _snapshot(self, line: Line, cursor: Cursor) -> Records:
         """The files that a snapshot newly records as absent, or as present again.
 
         A backup proves little: it may have been made before the edit that it belongs to or just
@@ -300,19 +283,19 @@ class ClaudeReader(Struct):
                 changed.append((path, False))
         if not changed:
             return ()
-        return (Presence(tuple(changed), cursor.line or None, cursor.item, cursor.raw),)
+        return (rec.Presence(tuple(changed), cursor.line or None, cursor.item, cursor.raw),)
 
-    def _queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+    def _queue_operation(self, line: Line, cursor: Cursor) -> Records:
         """A queued prompt becomes a message when it is delivered: after `dequeue` it follows as
         a user line, `remove` means that it was inserted into the running turn, `popAll`
         withdraws it."""
         before, operation = self._waiting(), line.operation
-        found: tuple[Record, ...] = ()
+        found: Records = ()
         if operation == "enqueue":
             self.queue.append(line.content or "")
             del self.queue[:-64]
             if job := JOB_ENDED.search(self.queue[-1]):
-                return (SessionFacts(ended=job[1]),)
+                return (rec.SessionFacts(ended=job[1]),)
         elif operation == "popAll":
             self.queue.clear()
         elif self.queue and operation in {"dequeue", "remove"}:
@@ -324,7 +307,7 @@ class ClaudeReader(Struct):
             if operation == "remove" and prompt not in self.delivered:
                 found = self._queued_message(prompt, line, cursor)
         waiting = self._waiting()
-        return found if waiting == before else (*found, SessionFacts(queued=waiting))
+        return found if waiting == before else (*found, rec.SessionFacts(queued=waiting))
 
     def _typed_in_queue(self) -> Iterator[str]:
         """The prompts in the queue; notices of the client wait there, too."""
@@ -334,14 +317,14 @@ class ClaudeReader(Struct):
         words = (prompt for prompt in self._typed_in_queue() if not prompt.startswith("/"))
         return tuple(whole(prompt, MAX_WAITING) for prompt in islice(words, 5))
 
-    def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> tuple[Record, ...]:
+    def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> Records:
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
         text, typed = _typed_words(0, prompt, via)
         if not typed:
             return ()
         time = line.timestamp or ""
-        return (cursor.message("user", (Text(text),), "prompt", typed, time=time),)
+        return (cursor.message("user", (rec.Text(text),), "prompt", typed, time=time),)
 
 
 def _by_person(origin: Origin | None) -> bool:
@@ -351,7 +334,7 @@ def _by_person(origin: Origin | None) -> bool:
 
 def _typed_words(
     part: int, text: str, via: str = "prompt", *, meta: bool = False
-) -> tuple[str, tuple[Typed, ...]]:
+) -> tuple[str, tuple[rec.Typed, ...]]:
     """The text to show and the spans that a person typed.
 
     A slash command is shown as it was typed, its name before its arguments; notices of the
@@ -401,8 +384,8 @@ def _take_twins(line: Line) -> None:
         line.toolUseResult = line.tool_use_result
 
 
-def _usage(tokens: Tokens) -> Usage:
-    return Usage(
+def _usage(tokens: Tokens) -> rec.Usage:
+    return rec.Usage(
         tokens.input_tokens or 0,
         tokens.output_tokens or 0,
         tokens.cache_read_input_tokens or 0,
@@ -410,31 +393,29 @@ def _usage(tokens: Tokens) -> Usage:
     )
 
 
-def _parts(content: str | list[Block] | None) -> tuple[Part, ...]:
+def _parts(content: str | list[Block] | None) -> tuple[rec.Part, ...]:
     if isinstance(content, str):
-        return (Text(content),)
-    if content is None:
-        return ()
-    return tuple([_part(block) for block in content])
+        return (rec.Text(content),)
+    return tuple([_part(block) for block in content or ()])
 
 
-def _part(block: Block) -> Part:
+def _part(block: Block) -> rec.Part:
     kind = block.type
     if kind == "text":
-        return Text(block.text or "")
+        return rec.Text(block.text or "")
     if kind == "tool_use" or kind in _API_CALLS:
         server = f"mcp__{block.server_name}__" if block.server_name else ""
         return tool_call(block.id or "", server + (block.name or ""), block.input)
     if kind == "thinking":
-        return Reasoning(block.thinking or "")
+        return rec.Reasoning(block.thinking or "")
     if block.tool_use_id is not None:  # of a tool that the API itself has run
         return _result(block, None, 0)[0]
-    return Text(block.text) if block.text else Media(kind)
+    return rec.Text(block.text) if block.text else rec.Media(kind)
 
 
 def _result(
     block: Block, facts: Result | str | list[object] | None, part: int
-) -> tuple[ToolResult, tuple[Typed, ...]]:
+) -> tuple[rec.ToolResult, tuple[rec.Typed, ...]]:
     text = block.content or ""
     failed = block.is_error
     # Most are texts alone: these are not taken apart further.
@@ -445,14 +426,14 @@ def _result(
         failed = failed or said
     call = known_id(block.tool_use_id)
     detail: dict[str, object] | None = None
-    typed: tuple[Typed, ...] = ()
+    typed: tuple[rec.Typed, ...] = ()
     status, code = "ok", None
     if failed:
         status, code = _failure(text)
         if status == "denied":
-            reason = text.find(_REJECTION_REASON)
-            if reason >= 0 and not text.startswith(_CLARIFIES, reason + len(_REJECTION_REASON)):
-                typed = (Typed(part, reason + len(_REJECTION_REASON), len(text), "rejection"),)
+            _, mark, why = text.partition(_REJECTION_REASON)
+            if mark and not why.startswith(_CLARIFIES):
+                typed = (rec.Typed(part, len(text) - len(why), len(text), "rejection"),)
     elif text.startswith(_DENIED):
         status = "denied"
     if type(facts) is Result:
@@ -466,7 +447,7 @@ def _result(
             detail = {"agent": facts.agentId}
         if isinstance(facts.answers, dict) and status == "ok":
             typed = answer_spans(facts.answers.values(), text, part, '="')
-    return ToolResult(call, text, status, code, detail), typed
+    return rec.ToolResult(call, text, status, code, detail), typed
 
 
 def _failure(text: str) -> tuple[str, int | None]:
@@ -506,9 +487,9 @@ class ClaudeListReader(ClaudeReader):
 
     record: ClassVar[type] = bytes
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:  # type: ignore[override]
         for line in cursor.each(data, _LINE):
-            yield from ClaudeReader.read(self, line, cursor) if line else (Unknown(""),)
+            yield from ClaudeReader.read(self, line, cursor) if line else (rec.Unknown(""),)
 
 
 def is_sdk_message(value: dict[str, object]) -> bool:

@@ -59,13 +59,10 @@ class ClaudeCodeExportReader(TextReader):
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         kind = self._begins(text)
-        found: tuple[Record, ...] = ()
+        found = tuple(self._flush(cursor)) if kind else ()
         if kind:
-            found = tuple(self._flush(cursor))
-            self.kind, self.lines = kind, []
-            self.first = cursor.line
-            self.padded = kind == "user" and text.endswith(" ")
-        elif not self.lines:
+            self.kind, self.padded = kind, kind == "user" and text.endswith(" ")
+        if not self.lines:
             self.first = cursor.line
         if text or self.lines:
             self.lines.append(line)

@@ -121,7 +121,9 @@ class ClineReader(ItemReader):
         elif kind == "api_req_failed":
             yield rec.Turn("failed", text)
         elif kind == "command_output":
-            self._store_output(text)
+            running = [call for call, name in self.waiting if name == "command"][-1:]
+            for run in running if text else ():
+                self.output[run] = (self.output.get(run, "") + text + "\n")[-100_000:]
         elif call := self._panel_call(kind, text, given):
             yield message("assistant", (call,))
         elif kind not in NO_MESSAGE:
@@ -178,12 +180,6 @@ class ClineReader(ItemReader):
         if heads:  # results that this request lacks are not in a later one either
             self.waiting = []
         return results
-
-    def _store_output(self, text: str) -> None:
-        running = [call for call, name in self.waiting if name == "command"]
-        if running and text:
-            call = running[-1]
-            self.output[call] = (self.output.get(call, "") + text + "\n")[-100_000:]
 
     # -- the API history -----------------------------------------------------------------------
 

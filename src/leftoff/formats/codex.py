@@ -211,7 +211,7 @@ class CodexReader(ItemReader):
             if call.kind == "ask":
                 names = [one.text("id") for one in Fields(given).each("questions")]
                 _store(self.questions, call.id, names)
-            return (self._said(call, message),)
+            return (self._said((call,), message),)
         if kind in {"function_call_output", "custom_tool_call_output"}:
             self.speaking = False
             result = self._result(item)
@@ -221,10 +221,10 @@ class CodexReader(ItemReader):
         if kind == "reasoning":
             summary, content = (texts_of(item.get(name)) for name in ("summary", "content"))
             text = "\n\n".join(summary) or "\n\n".join(content)
-            return (self._said(rec.Reasoning(text), message),) if text else ()
+            return (self._said((rec.Reasoning(text),), message),) if text else ()
         if kind == "web_search_call":
             search = rec.ToolCall("", "web_search_call", "fetch", item.at("action").value)
-            return (self._said(search, message),)
+            return (self._said((search,), message),)
         if kind == "agent_message":
             self.speaking = False
             return (message("user", (rec.Text("\n\n".join(texts_of(item.get("content")))),)),)
@@ -232,12 +232,11 @@ class CodexReader(ItemReader):
 
     def _text_message(self, item: Fields, message: Builder) -> rec.Message:
         texts, role = texts_of(item.get("content")), item.text("role")
-        parts = tuple(map(rec.Text, texts))
         if role == "assistant":
-            buttons = (_GIT_BUTTONS.sub("", t) if "::git-" in t else t for t in texts)
-            parts = tuple(map(rec.Text, buttons))
+            shown = (_GIT_BUTTONS.sub("", t) if "::git-" in t else t for t in texts)
+            parts = tuple(map(rec.Text, shown))
             return self._said(parts, message, _PHASES.get(item.text("phase"), ""))
-        self.speaking = False
+        self.speaking, parts = False, tuple(map(rec.Text, texts))
         if role != "user":
             return message("system", parts)
         found = [_typed(number, text) for number, text in enumerate(texts)]
@@ -258,11 +257,10 @@ class CodexReader(ItemReader):
         return message("user", parts, origin, typed, key=key)
 
     def _said(
-        self, part: rec.Part | tuple[rec.Part, ...], message: Builder, stop: str = ""
+        self, parts: tuple[rec.Part, ...], message: Builder, stop: str = ""
     ) -> rec.Message:
         self.turns += not self.speaking
         self.speaking = True
-        parts = part if isinstance(part, tuple) else (part,)
         return message("assistant", parts, response=f"response-{self.turns}", stop=stop)
 
     def _result(self, item: Fields) -> rec.ToolResult:

@@ -171,10 +171,7 @@ class InspectReader(Struct):
                 total += _usage(Fields(usage)) or rec.Usage()
             if total.total:
                 yield rec.TokenCount(rec.Usage(), total)
-        yield from self._run_end(sample)
-
-    def _run_end(self, sample: Fields) -> Iterable[rec.Turn]:
-        """How the log says that a sample ended: no person is waited for."""
+        # How the log says that a sample ended: no person is waited for.
         if why := sample.text("error.message"):
             yield rec.Turn("failed", why)
         elif kind := sample.text("limit.type"):

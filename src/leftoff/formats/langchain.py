@@ -129,20 +129,15 @@ def _is_message(value: object) -> bool:
     return "role" not in value and "content" in value and kind in ROLES
 
 
-def _is_unambiguous(value: dict[str, object]) -> bool:
-    """Whether the value is a message that no other format writes like this."""
-    if not _is_message(value):
-        return False
-    # `human` and `ai` are LangChain's own words, `system` and `tool` are others' as well.
-    return "content" not in value or value["type"] in ("human", "ai")
-
-
 def _detect(sample: Sample) -> bool:
     document = sample.document
     listed = sample.listed("messages")
     if isinstance(document, dict) and "messages" not in document:
         listed = dicts_of(dict_of(document.get("kwargs")).get("messages"))[: Sample.LINES]
-    return mostly(_is_message, listed) and any(map(_is_unambiguous, listed))
+    # `human` and `ai` are LangChain's own words, `system` and `tool` are others' as well.
+    return mostly(_is_message, listed) and any(
+        _is_message(m) and ("content" not in m or m["type"] in ("human", "ai")) for m in listed
+    )
 
 
 FORMAT = Format("langchain", "document", LangChainReader, _detect)

@@ -114,9 +114,12 @@ class Conversation(Struct):
     held: list[PendingMessage] = []
     lines: dict[int, bytes] = {}
 
-    def hold(self, message: PendingMessage, cursor: Cursor) -> None:
+    def hold(
+        self, m: Fields, digest: int, entry: Fields, cursor: Cursor, response: bytes = b""
+    ) -> None:
         """Adds a message, with the bytes of its line."""
-        self.held.append(message)
+        encoded, time = msgspec.json.encode(m.value), entry.text("timestamp")
+        self.held.append(PendingMessage(cursor.line, digest, encoded, time, response))
         self.lines[cursor.line] = bytes(cursor.raw)
 
 
@@ -180,25 +183,21 @@ class OpenAIRequestLogReader(Struct):
             said[digest] += 1
             if said[digest] > conversation.said.get(digest, 0):
                 conversation.said[digest] = said[digest]
-                encoded = msgspec.json.encode(message.value)
-                held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
-                conversation.hold(held, cursor)
+                conversation.hold(message, digest, entry, cursor)
 
     def _response(self, entry: Fields, cursor: Cursor) -> None:
         if self.current < 0:  # the log was cut: it starts with a response
             self.current = len(self.talks)
             self.talks.append(Conversation("", ChatReader()))
         conversation = self.talks[self.current]
-        reply = _response_message(entry)
-        if reply is not None:  # else the call failed
+        choices = entry.each("response.choices")
+        if choices and "message" in choices[0].value:  # else the call failed
+            reply = Fields({**choices[0].at("message").value, "role": "assistant"})
             conversation.answered = True
             digest = _digest(reply)
             conversation.said[digest] = conversation.said.get(digest, 0) + 1
-            encoded = msgspec.json.encode(reply.value)
             about = {k: entry.get(f"response.{k}") for k in ("id", "model", "usage")}
-            held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
-            held.response = msgspec.json.encode(about)
-            conversation.hold(held, cursor)
+            conversation.hold(reply, digest, entry, cursor, msgspec.json.encode(about))
 
 
 def _release(
@@ -262,13 +261,6 @@ def _entries(line: bytes) -> list[Fields]:
         return [Fields(msgspec.json.decode(line))]
     except (ValueError, RecursionError):
         return [Fields(value) for value in repair(line)[0]] or [Fields(None)]
-
-
-def _response_message(entry: Fields) -> Fields | None:
-    choices = entry.each("response.choices")
-    if not choices or "message" not in choices[0].value:
-        return None
-    return Fields({**choices[0].at("message").value, "role": "assistant"})
 
 
 def _role(message: Fields) -> str:

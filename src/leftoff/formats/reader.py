@@ -16,24 +16,11 @@ from msgspec import Raw, Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
 from leftoff.formats.lenient_json import Fields, dicts_of, items_of
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Changes,
-    Compaction,
-    Message,
-    Part,
-    Record,
-    Role,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Uncertain,
-    Usage,
-)
 from leftoff.registry import Registry
 
 T = TypeVar("T")
@@ -50,9 +37,9 @@ _OBJECT: LineDecoder[dict[str, object]] = LineDecoder(dict)
 MAX_WAITING = 256
 
 
-def holds_results(parts: Iterable[Part]) -> bool:
+def holds_results(parts: Iterable[rec.Part]) -> bool:
     """Whether results of tools are among the parts of a message."""
-    return any(type(part) is ToolResult for part in parts)
+    return any(type(part) is rec.ToolResult for part in parts)
 
 
 class Cursor(Struct):
@@ -107,10 +94,10 @@ class Cursor(Struct):
 
     def message(
         self,
-        role: Role,
-        parts: tuple[Part, ...],
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
         origin: str = "",
-        typed: tuple[Typed, ...] = (),
+        typed: tuple[rec.Typed, ...] = (),
         *,
         key: str = "",
         parent: str = "",
@@ -119,51 +106,31 @@ class Cursor(Struct):
         agent: str = "",
         model: str = "",
         cwd: str = "",
-        usage: Usage | None = None,
+        usage: rec.Usage | None = None,
         stop: str = "",
-    ) -> Message:
+    ) -> rec.Message:
         """The next message, at this place; arguments as the fields of `Message`.
 
         Without an `origin` the agent's messages are of the agent, those with results of a tool,
         and all others a prompt if words of a person are in them. Only messages of the assistant
         have a response (None: one of its own), a model, a usage and a stop."""
-        # This runs for every message: `take` is written out.
-        taken = self.taken
-        index = taken.get(agent, 0)
-        taken[agent] = index + 1
+        index = self.take(agent)
         if role == "assistant":
             origin = origin or "agent"
-            if response is None:
-                response = f"r{index}"
+            response = f"r{index}" if response is None else response
         else:
             response = model = stop = ""
             usage = None
             if not origin:
                 answers = role == "tool" or holds_results(parts)
                 origin = "tool" if answers else "prompt" if typed else "injected"
-        return Message(
-            index,
-            role,
-            parts,
-            self.line or None,
-            self.item,
-            origin,
-            typed,
-            key,
-            parent,
-            response,
-            time,
-            agent,
-            model,
-            cwd,
-            usage,
-            self.raw,
-            stop,
-        )
+        said = index, role, parts, self.line or None, self.item, origin, typed
+        about = key, parent, response, time, agent, model, cwd, usage, self.raw, stop
+        return rec.Message(*(said + about))
 
-    def compaction(self, trigger: str = "", recorded: int = 0) -> Compaction:
+    def compaction(self, trigger: str = "", recorded: int = 0) -> rec.Compaction:
         """A compaction that the recorder notes here; its count of tokens before, 0 for none."""
-        return Compaction(self.line or None, self.item, trigger, recorded or None, self.raw)
+        return rec.Compaction(self.line or None, self.item, trigger, recorded or None, self.raw)
 
     def compacted(
         self,
@@ -171,11 +138,11 @@ class Cursor(Struct):
         trigger: str = "",
         recorded: int = 0,
         message: "Builder | None" = None,
-    ) -> Iterator[Record]:
+    ) -> Iterator[rec.Record]:
         """A compaction, and the summary that takes the place of what was said, if readable."""
         yield self.compaction(trigger, recorded)
         if summary:
-            yield (message or self.message)("user", (Text(summary),), "compaction")
+            yield (message or self.message)("user", (rec.Text(summary),), "compaction")
 
     def changes(
         self,
@@ -186,16 +153,16 @@ class Cursor(Struct):
         part: int | None = None,
         deleted: Iterable[tuple[str, int]] = (),
         counts: Iterable[tuple[str, int, int]] = (),
-    ) -> Changes:
+    ) -> rec.Changes:
         """Changed files that the recorder lists at this place, apart from the calls."""
         place = self.line or None, self.item, self.raw
-        return Changes(
+        return rec.Changes(
             call, tuple(files), succeeded, *place, part, tuple(deleted), tuple(counts)
         )
 
 
 # `Cursor.message` with some arguments given: those of one record.
-Builder: TypeAlias = Callable[..., Message]
+Builder: TypeAlias = Callable[..., rec.Message]
 
 
 class Reader(Protocol):
@@ -205,7 +172,7 @@ class Reader(Protocol):
     record: ClassVar[type]
     """The Struct type that a record is decoded into, or `bytes` for text and documents."""
 
-    def read(self, record: Any, cursor: Cursor) -> Iterable[Record]:
+    def read(self, record: Any, cursor: Cursor) -> Iterable[rec.Record]:
         """The records of one line or document; () for a known line without content."""
         ...
 
@@ -228,31 +195,31 @@ class ItemReader(Struct):
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Id and tool name of the calls that have no result yet, oldest first."""
 
-    def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
+    def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[rec.Record]:
         """The records of a line, or of a document."""
         if isinstance(record, dict):
             return self.noted(Fields(record), cursor)
         return self._document(record, cursor)
 
-    def noted(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
+    def noted(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         """The records of one object; on a line, the last one notes that fields were lost."""
         found = tuple(self.item(item, cursor))
         if item.lost and cursor.line:
-            return (*found, Uncertain("field_type", cursor.line))
+            return (*found, rec.Uncertain("field_type", cursor.line))
         return found
 
-    def _document(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _document(self, data: bytes, cursor: Cursor) -> Iterator[rec.Record]:
         document = Fields.of(data)
         yield from self.head(document)
         for item in cursor.objects(document.raw(*self.lists) if document.value else data):
             yield from self.noted(item, cursor)
         yield from self.end(document, cursor)
 
-    def head(self, document: Fields) -> Iterable[Record]:
+    def head(self, document: Fields) -> Iterable[rec.Record]:
         """What a document says of its session beside the items."""
         return ()
 
-    def item(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         """The records of one object."""
         raise NotImplementedError
 
@@ -261,7 +228,7 @@ class ItemReader(Struct):
         self.calls += 1
         return f"call-{self.calls}"
 
-    def call(self, recorded: str, name: str, given: object) -> ToolCall:
+    def call(self, recorded: str, name: str, given: object) -> rec.ToolCall:
         """A call, which waits for its result from now on; `recorded` is its id, or ""."""
         # Each call counts, so that an id made here does not depend on the others having one.
         own = self.call_id()
@@ -280,7 +247,7 @@ class ItemReader(Struct):
                 return known
         return identity
 
-    def end(self, document: Fields, cursor: Cursor) -> Iterable[Record]:
+    def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         """What follows from a document after its last item."""
         return ()
 
