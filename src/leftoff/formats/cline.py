@@ -3,7 +3,7 @@
 The first holds what the panel showed, the second what was sent to the model; each is one JSON
 list, and a task writes both: docs/formats/cline.md."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 
@@ -18,7 +18,6 @@ from leftoff.formats.openai_parts import (
     content_text,
     decode_arguments,
     part_of,
-    tag_spans,
     trim_span,
 )
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, holds_results
@@ -197,14 +196,10 @@ class ClineReader(ItemReader):
         if kind == "text":
             yield rec.Text(text)
             # Older versions ask for tools in XML inside the text.
-            names = dict.fromkeys(_OPENING_TAG.findall(text))
-            for name, start, end in tag_spans(
-                text, (n for n in names if kind_of(n) != "other")
-            ):
+            for name, start, end in _elements(text, lambda name: kind_of(name) != "other"):
                 inner = text[start:end]
-                spans = tag_spans(inner, dict.fromkeys(_OPENING_TAG.findall(inner)))
-                given = {n: inner[a:b].strip("\n") for n, a, b in spans}
-                if given:
+                spans = _elements(inner, bool)
+                if given := {n: inner[a:b].strip("\n") for n, a, b in spans}:
                     yield self.call("", name, given)
         elif kind == "tool_use":
             yield self.call(block.text("id"), block.text("name"), block.get("input"))
@@ -287,11 +282,27 @@ def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
     return rec.ToolResult(call, text, status, code)
 
 
+def _elements(text: str, wanted: Callable[[str], object]) -> Iterator[tuple[str, int, int]]:
+    """The elements `<name>…</name>` of the wanted names, in order: the name and the span
+    between the tags. Linear: a name without a further closing tag is not looked for again."""
+    position, unclosed = 0, set[str]()
+    while found := _OPENING_TAG.search(text, position):
+        name, position = found[1], found.end()
+        if name in unclosed or not wanted(name):
+            continue
+        end = text.find(f"</{name}>", position)
+        if end < 0:
+            unclosed.add(name)
+        else:
+            yield name, position, end
+            position = end + len(name) + 3
+
+
 def _tagged_spans(part: int, text: str) -> tuple[rec.Typed, ...]:
     """The spans that the person typed, which are tagged in the API history."""
     spans = [
         rec.Typed(part, *trim_span(text, start, end), _USER_TAGS[name])
-        for name, start, end in tag_spans(text, _USER_TAGS)
+        for name, start, end in _elements(text, _USER_TAGS.get)
     ]
     return tuple(span for span in spans if span.end > span.start)
 

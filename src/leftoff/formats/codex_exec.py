@@ -61,12 +61,11 @@ class CodexExecReader(ItemReader):
         completed = event == "item.completed"
         if kind in {"agent_message", "reasoning", "error"}:
             words = item.text("text", "message")
-            if not completed or not words:
-                return
-            part = rec.Reasoning(words) if kind == "reasoning" else rec.Text(words)
-            yield self._message("system" if kind == "error" else "assistant", part, cursor)
-            return
-        if kind == "todo_list":
+            if completed and words:
+                part = rec.Reasoning(words) if kind == "reasoning" else rec.Text(words)
+                role: rec.Role = "system" if kind == "error" else "assistant"
+                yield self._message(role, part, cursor)
+        elif kind == "todo_list":
             steps = [
                 {
                     "step": step.text("text"),
@@ -76,25 +75,22 @@ class CodexExecReader(ItemReader):
             ]
             call = tool_call("", "update_plan", {"plan": steps})
             yield self._message("assistant", call, cursor)
-            return
-        if kind == "web_search":
+        elif kind == "web_search":
             if completed:
                 given = {"query": item.get("query"), "action": item.get("action")}
                 call = rec.ToolCall("", "web_search_call", "fetch", given)
                 yield self._message("assistant", call, cursor)
-            return
-        if event == "item.updated":
-            return
-        recorded = item.text("id")
-        identity = f"{recorded}@{self.run}" if self.run > 1 else recorded
-        if recorded not in self.started:
-            yield self._message("assistant", _call(kind, identity, item), cursor)
-            self.started = [*self.started[-63:], recorded]
-        if completed:
-            self.started = [one for one in self.started if one != recorded]
-            result = _result(kind, identity, item)
-            yield self._message("tool", result, cursor)
-            if kind == "file_change":
+        elif event != "item.updated":
+            recorded = item.text("id")
+            identity = f"{recorded}@{self.run}" if self.run > 1 else recorded
+            if recorded not in self.started:
+                yield self._message("assistant", _call(kind, identity, item), cursor)
+                self.started = [*self.started[-63:], recorded]
+            if completed:
+                self.started = [one for one in self.started if one != recorded]
+                result = _result(kind, identity, item)
+                yield self._message("tool", result, cursor)
+            if completed and kind == "file_change":
                 files = [
                     (path, ACTIONS.get(change.text("kind"), "modified"), "")
                     for change in item.each("changes")

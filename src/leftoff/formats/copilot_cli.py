@@ -50,6 +50,8 @@ class CopilotReader(ItemReader):
             model=data.text("model") or self.model,
             cwd=self.cwd,
         )
+        if kind in ("user.message", "abort", "tool.execution_start"):
+            self.closed = False
         if kind == "assistant.message":
             parts = tuple(self._assistant_parts(data))
             self.silent = not any(type(p) is not rec.Reasoning for p in parts)
@@ -58,38 +60,32 @@ class CopilotReader(ItemReader):
             if output := data.count("outputTokens"):
                 self.output += output
                 yield rec.TokenCount(rec.Usage(), self.before + rec.Usage(output=self.output))
-            return
-        if kind in ("user.message", "abort", "tool.execution_start"):
-            self.closed = False
-        if kind == "user.message":
+        elif kind == "user.message":
             yield message("user", *_prompt(line, data))
-            return
-        if kind == "tool.execution_complete":
+        elif kind == "tool.execution_complete":
             yield message("tool", *self._result(data))
-            return
-        if kind in ("system.message", "system.notification"):
+        elif kind in ("system.message", "system.notification"):
             yield message("system", (rec.Text(data.text("content")),))
-            return
-        if kind == "abort":
+        elif kind == "abort":
             yield message("system", (), "interruption")
-            return
-        if kind == "tool.execution_start":
-            call, name = data.identity("toolCallId"), data.text("toolName")
-            if call and call not in dict(self.waiting):
-                # No message requested this call: the person ran it, or the message is lost.
-                yield message("assistant", (self.call(call, name, data.get("arguments")),))
-                return
-        if identity:
-            yield rec.Link(identity, parent)
-        if kind == "assistant.turn_end" and self.silent:
-            # No words show that the turn ended, and nothing was done.
-            yield rec.Turn("ended", "the reply is empty")
-        if kind == "hook.start" and data.get("hookType") == "sessionEnd":
-            self.reason = data.text("input.reason")
-        if kind.startswith("session."):
-            yield from self._session(kind, data, message, cursor)
-        elif kind not in NO_MESSAGE and not kind.startswith(_NO_MESSAGE_PREFIXES):
-            yield rec.Unknown(kind)
+        elif kind == "tool.execution_start" and (
+            (call := data.identity("toolCallId")) not in {"", *dict(self.waiting)}
+        ):
+            # No message requested this call: the person ran it, or the message is lost.
+            given = data.get("arguments")
+            yield message("assistant", (self.call(call, data.text("toolName"), given),))
+        else:
+            if identity:
+                yield rec.Link(identity, parent)
+            if kind == "assistant.turn_end" and self.silent:
+                # No words show that the turn ended, and nothing was done.
+                yield rec.Turn("ended", "the reply is empty")
+            if kind == "hook.start" and data.get("hookType") == "sessionEnd":
+                self.reason = data.text("input.reason")
+            if kind.startswith("session."):
+                yield from self._session(kind, data, message, cursor)
+            elif kind not in NO_MESSAGE and not kind.startswith(_NO_MESSAGE_PREFIXES):
+                yield rec.Unknown(kind)
 
     # -- the conversation ------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Decodes the parts of OpenAI-style chat messages that many recorders embed: text, calls,
 usage."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import msgspec
 
@@ -80,32 +80,6 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     body = text[start:end]
     start += len(body) - len(body.lstrip())
     return start, start + len(body.strip())
-
-
-def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    """The elements `<name>…</name>`, in order: the name and the span between the tags.
-
-    Runs in linear time on any text: a name without a further closing tag is not searched for
-    again."""
-    # Where the next tag of each name begins; -1: not looked for yet.
-    wanted = dict.fromkeys(names, -1)
-    position = 0
-    while wanted:
-        for name, place in list(wanted.items()):
-            if place < position:
-                wanted[name] = text.find(f"<{name}>", position)
-                if wanted[name] < 0:
-                    del wanted[name]
-        if not wanted:
-            return
-        name = min(wanted, key=lambda n: wanted[n])
-        start = wanted[name] + len(name) + 2
-        end = text.find(f"</{name}>", start)
-        if end < 0:
-            del wanted[name]
-            continue
-        yield name, start, end
-        position = end + len(name) + 3
 
 
 def decode_arguments(arguments: object) -> object:

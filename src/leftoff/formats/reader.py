@@ -404,14 +404,10 @@ def detect(sample: Sample) -> Format | None:
     """The format of the sample, or None if no known format claims it.
 
     Formats of other packages are tried only if no built-in one claims the sample."""
-    for name in formats.names():
-        candidate = formats.get(name)
-        if candidate.detect(sample):
-            return candidate
-    for _, candidate in formats.outside():
-        if candidate.detect(sample):
-            return candidate
-    return None
+    built_in = map(formats.get, formats.names())
+    return next((f for f in built_in if f.detect(sample)), None) or next(
+        (f for _, f in formats.outside() if f.detect(sample)), None
+    )
 
 
 # How an object or a list of objects begins, in prose hardly anything.

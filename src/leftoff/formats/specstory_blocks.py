@@ -55,7 +55,7 @@ _STOPPED = re.compile(
     r" can send a new message to refine your prompt\."
 )
 # Kinds of older tool uses whose text without a fence is their output.
-_WITH_OUTPUT = frozenset({"other", "search", "fetch", "list", "plan", "todo"})
+_WITH_OUTPUT = frozenset({"other", "search", "fetch", "list", "plan"})
 # The recorder's own kinds, for tool names that the vocabulary lacks.
 _RECORDED_KINDS = {"read": "read", "search": "search", "shell": "shell", "write": "edit"}
 
@@ -303,25 +303,19 @@ class Turn:
 
     def _old_tool(self, at: int, opening: re.Match[str]) -> int:
         """`Tool use: **x**`, which ends with a rule outside its fences."""
-        end, fence = at + 1, ""
+        end, odd = at + 1, False
         # The results of several calls stand below the last of them.
         apart = bool(self.pending) and (
             bool(self.pending[0]) or len(self._answers) - bisect_right(self._answers, at) > 1
         )
-        while not self._no_end and end < len(self._lines):
-            line = self._lines[end]
-            found = FENCE.match(line)
-            if found is None:
-                if not fence and _is_rule(self._lines, end):
-                    break
-            elif not fence:
-                fence = found[0]
-            elif not line.strip("` \t") and len(found[0]) >= len(fence):
-                fence = ""
-            if apart and not fence and end in self._answered_at:
+        while not (self._no_end or odd) and end < len(self._lines):
+            if _is_rule(self._lines, end) or apart and end in self._answered_at:
                 break
+            if fence := FENCE.match(self._lines[end]):
+                end = self._fence_end(end, fence[0], len(self._lines))
+                odd = end < 0
             end += 1
-        if self._no_end or (end >= len(self._lines) and fence):
+        if self._no_end or odd:
             # A fence inside is odd: the first rule ends this one and, to spare time, the rest.
             self._no_end = True
             end = self._next(self._rules, at)

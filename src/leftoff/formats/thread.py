@@ -40,9 +40,10 @@ set (a resumed pass), only appending, `pack` and `len` are valid."""
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
-from itertools import pairwise
+from contextlib import suppress
+from itertools import chain, pairwise
 from typing import TypeAlias, cast
 
 from leftoff.codec import blake2b
@@ -65,12 +66,10 @@ BATCH = 4096
 def key64(identity: str) -> int:
     """A recorder's id as 64 bits: the random half of a UUID, else a BLAKE2 digest; 0 for ""."""
     if len(identity) == 36 and identity[23] == "-":
-        try:
+        with suppress(ValueError):
             half = int(identity[19:23] + identity[24:], 16)
-        except ValueError:
-            half = -1
-        if half >= 0:  # `int` takes a sign
-            return half
+            if half >= 0:  # `int` takes a sign
+                return half
     if not identity:
         return 0
     digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
@@ -180,13 +179,9 @@ class Thread:
     def counts(self, without: Iterable[int] = ()) -> dict[str, int]:
         """Number of messages by role, and of agent turns, copies left out."""
         left_out = set(without)
-        counts = {"user": 0, "assistant": 0, "system": 0, "tool": 0}
-        names = list(_ROLE)
-        for index, row in enumerate(self.rows):
-            if index not in left_out:
-                counts[names[row >> 4]] += 1
-        counts["turns"] = max(self.turns(), default=-1) + 1
-        return counts
+        roles = Counter(row >> 4 for n, row in enumerate(self.rows) if n not in left_out)
+        counts = {name: roles[role] for name, role in _ROLE.items()}
+        return {**counts, "turns": max(self.turns(), default=-1) + 1}
 
     def turns(self) -> array[int]:
         """The number of each message's turn, -1 where the agent does not speak; messages of one
@@ -194,19 +189,11 @@ class Thread:
         numbers = array("i", [-1]) * len(self.rows)
         by_response: dict[int, int] = {}
         responses = self.responses
-        count = 0
         for index, row in enumerate(self.rows):
             # Interruptions, notices and summaries in the agent's place are no turns.
-            if row != _AGENT_SPEAKS:
-                continue
-            response = responses[index]
-            if response and response in by_response:
-                numbers[index] = by_response[response]
-                continue
-            numbers[index] = count
-            if response:
-                by_response[response] = count
-            count += 1
+            if row == _AGENT_SPEAKS:
+                response = responses[index] or -index - 1  # without one, it is its own
+                numbers[index] = by_response.setdefault(response, len(by_response))
         return numbers
 
     def copies(self) -> set[int]:
@@ -214,16 +201,10 @@ class Thread:
         keys = self.keys
         ordered = pairwise(sorted(keys))
         again = {key for key, following in ordered if key == following and key}
-        if not again:
-            return set()
-        seen: set[int] = set()
-        twice: set[int] = set()
-        for index, key in enumerate(keys):
-            if key in again:
-                if key in seen:
-                    twice.add(index)
-                seen.add(key)
-        return twice
+        first: dict[int, int] = {}
+        return {
+            n for n, key in enumerate(keys) if key in again and first.setdefault(key, n) != n
+        }
 
     def abandoned(self) -> set[int]:
         """Messages on branches that were rewound.
@@ -239,17 +220,12 @@ class Thread:
         forks = {parent: group for parent, group in prompts.items() if len(group) > 1}
         if not forks:
             return set()
-        known = set(forks).intersection(self.keys)
-        known |= set(forks).intersection(self.link_keys)
+        # A parent that is not in the recording says nothing of a rewind.
+        known = set(forks).intersection(chain(self.keys, self.link_keys))
         copies = self.copies()
-        roots: set[int] = set()
-        for parent, siblings in forks.items():
-            # A parent that is not in the recording says nothing of a rewind.
-            if parent in known:
-                roots.update([i for i in siblings if i not in copies][:-1])
-        if not roots:
-            return set()
-        return self._below(roots)
+        siblings = ([i for i in forks[parent] if i not in copies] for parent in known)
+        roots = set(chain.from_iterable(group[:-1] for group in siblings))
+        return self._below(roots) if roots else set()
 
     def _below(self, roots: set[int]) -> set[int]:
         """The messages at and below `roots` in the parent chain; cycles are allowed."""

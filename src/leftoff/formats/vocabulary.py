@@ -39,16 +39,10 @@ KINDS: dict[str, frozenset[str]] = {key: frozenset(v) for key, v in _DATA["kinds
 NAMES: dict[str, dict[str, str]] = _DATA["names"]
 
 
-def _load_table() -> dict[str, Tool]:
-    found: dict[str, Tool] = {}
-    for row in _DATA["tool"]:
-        arguments = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}
-        for name in row["names"]:
-            found[name] = Tool(row["kind"], arguments)
-    return found
-
-
-TABLE: dict[str, Tool] = _load_table()
+TABLE: dict[str, Tool] = {}
+for row in _DATA["tool"]:
+    roles = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}
+    TABLE |= dict.fromkeys(row["names"], Tool(row["kind"], roles))
 _OTHER = Tool("other", {})
 
 

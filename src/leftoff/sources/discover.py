@@ -8,10 +8,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from fnmatch import translate
 from functools import cache
 from itertools import takewhile
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from msgspec import Struct
 
 from leftoff import codec, model
 from leftoff.errors import SourceError, UsageError
+from leftoff.formats.lenient_json import time_of_s
 from leftoff.formats.reader import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record, SessionFacts
 from leftoff.shell.paths import absolute, is_within
@@ -369,11 +371,7 @@ def _root(recorded: SessionFile) -> str:
 
 
 def _time(seconds: float) -> str:
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return ""
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return time_of_s(floor(seconds)).replace(".000Z", "Z")
 
 
 # -- listing ---------------------------------------------------------------------------------
