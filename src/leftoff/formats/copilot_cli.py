@@ -50,6 +50,8 @@ class CopilotReader(ItemReader):
             model=data.text("model") or self.model,
             cwd=self.cwd,
         )
+        started = data if kind == "tool.execution_start" else Fields(None)
+        call, name = started.identity("toolCallId"), started.text("toolName")
         if kind in ("user.message", "abort", "tool.execution_start"):
             self.closed = False
         if kind == "assistant.message":
@@ -68,12 +70,9 @@ class CopilotReader(ItemReader):
             yield message("system", (rec.Text(data.text("content")),))
         elif kind == "abort":
             yield message("system", (), "interruption")
-        elif kind == "tool.execution_start" and (
-            (call := data.identity("toolCallId")) not in {"", *dict(self.waiting)}
-        ):
+        elif call and call not in dict(self.waiting):
             # No message requested this call: the person ran it, or the message is lost.
-            given = data.get("arguments")
-            yield message("assistant", (self.call(call, data.text("toolName"), given),))
+            yield message("assistant", (self.call(call, name, data.get("arguments")),))
         else:
             if identity:
                 yield rec.Link(identity, parent)
