@@ -420,17 +420,12 @@ class Turn:
         if close < 0:
             return 0
         # A command, and its output, if any, to the end of the step: fences in it may be odd.
-        first, last = close + 1, end - 1
-        while first < end and not self._lines[first].strip():
-            first += 1
-        while last > first and not self._lines[last].strip():
-            last -= 1
-        if first < end and not (
-            first < last and self._lines[first].rstrip() == self._lines[last].rstrip() == "```"
-        ):
+        filled = [n for n in range(close + 1, end) if self._lines[n].strip()]
+        marks = [self._lines[n].rstrip() for n in filled[:: len(filled) - 1 or 1]]
+        if filled and marks != ["```", "```"]:
             return 0
         command = "\n".join(self._lines[at + 1 : close])
-        output = "\n".join(self._lines[first + 1 : last]) if first < end else None
+        output = "\n".join(self._lines[filled[0] + 1 : filled[-1]]) if filled else None
         self._call("run_terminal_cmd", "shell", {"command": command}, output)
         return end
 

@@ -332,8 +332,7 @@ def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, 
     if found is None and not complete:
         whole = data.lstrip()[:1] == b"{" and b"\n" in data[:4]
         found = formats.get(names[0] if whole else names[-1])
-    if found is None:
-        found = detect(sample)
+    found = found or detect(sample)
     if found is None:
         return names[0], header
     reader: Any = found.reader()
@@ -443,8 +442,7 @@ def _spellings(folder: str) -> frozenset[str]:
 
 def _other_drive(folder: str) -> str:
     """A Windows directory with its drive in the other case: editors write it small."""
-    drive = re.match(r"[A-Za-z](?=:)", folder)
-    return folder if drive is None else drive[0].swapcase() + folder[1:]
+    return re.sub(r"\A[A-Za-z](?=:)", lambda drive: drive[0].swapcase(), folder)
 
 
 def parse_time(text: str, now: float) -> float:
@@ -529,8 +527,7 @@ def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
     directory above it. `SourceError` where there is none."""
     home = str(home_folder(environ))
     below: SessionInfo | None = None
-    above: SessionInfo | None = None
-    newest: SessionInfo | None = None
+    above = newest = below
     for listed in list_sessions(environ):
         newest = newest or listed
         inside = _within(listed, cwd)
