@@ -282,13 +282,9 @@ class LineReader(ABC):
         try:
             for found in self.reader.read(record, cursor):
                 kind = type(found)
-                if kind is Message:
-                    known = True
-                    self._message(found)
-                else:
-                    unknown = unknown or kind is Unknown
-                    known = known or kind not in _ENVELOPE
-                    self._dispatch(found)
+                unknown = unknown or kind is Unknown
+                known = known or kind not in _ENVELOPE
+                self._dispatch(found)
         except FormatError as error:
             raise FormatError(f"{self.where}: {error}") from error
         # A line of which more was read than its envelope counts as parsed.
@@ -356,15 +352,14 @@ class LineReader(ABC):
         self.issues["drift", ""] = Issue("drift", "error", what, unknown)
 
     def _dispatch(self, found: Record) -> None:
-        kind = type(found)
-        if kind is Message:
-            self._message(found)  # type: ignore[arg-type]
-        elif kind is Link:
-            self._link(found)  # type: ignore[arg-type]
-        elif kind is Unknown:
-            self._issue("unknown_kind", found.kind)  # type: ignore[union-attr]
-        elif kind is Uncertain:
-            self._issue(found.code, line=found.line)  # type: ignore[union-attr,arg-type]
+        if type(found) is Message:
+            self._message(found)
+        elif type(found) is Link:
+            self._link(found)
+        elif type(found) is Unknown:
+            self._issue("unknown_kind", found.kind)
+        elif type(found) is Uncertain:
+            self._issue(found.code, line=found.line)
         else:
             self._fact(found)
 

@@ -1,7 +1,7 @@
 """Extractor of the person's own words, with the agent's words that they answer."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import ClassVar
 
@@ -242,8 +242,7 @@ class Requests(Struct):
         """Whether the agent's last words say that something is not done, or wait."""
         return bool(self.tail) and matches("unfinished", self.tail[-CLOSING:])
 
-    def _typed(self, view: View) -> list[Evidence]:
-        found: list[Evidence] = []
+    def _typed(self, view: View) -> Iterator[Evidence]:
         before: Typed | None = None
         for typed in view.message.typed:
             part = view.message.parts[typed.part]
@@ -263,20 +262,18 @@ class Requests(Struct):
             elif len(words) <= MAX_ANSWER and self.tail:
                 question = last_question(self.tail)
                 option = option_text(self.tail, words)
-            found.append(
-                Asked(
-                    ref,
-                    words,
-                    typed.via,
-                    self.said,
-                    self.said_part,
-                    question,
-                    option,
-                    self.unfinished(),
-                    _echoed(words, self.tail),
-                    self.ends == "announcing",
-                    answered_parts(words, self.tail, question) if self.tail else (),
-                )
+            yield Asked(
+                ref,
+                words,
+                typed.via,
+                self.said,
+                self.said_part,
+                question,
+                option,
+                self.unfinished(),
+                _echoed(words, self.tail),
+                self.ends == "announcing",
+                answered_parts(words, self.tail, question) if self.tail else (),
             )
             before = typed
         if any(typed.via == "prompt" for typed in view.message.typed):
@@ -288,7 +285,6 @@ class Requests(Struct):
             if self.ends:
                 self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1
             self.ends = ""
-        return found
 
 
 def _echoed(words: str, tail: str) -> tuple[tuple[int, int], ...]:
