@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from leftoff import api
 from leftoff.analysis.summary_json import from_json, to_json
@@ -333,6 +334,25 @@ class _Stopped:
 
     def close(self) -> None:
         """Nothing."""
+
+
+class _NoRows(InProcess):
+    """An engine whose jobs give no rows."""
+
+    def run(self, chunks: Any) -> Iterator[Any]:
+        for chunk, done in super().run(chunks):
+            results = tuple(replace(result, tables=()) for result in done.results)
+            yield chunk, replace(done, results=results)
+
+
+def test_an_engine_may_give_no_rows(folder: Path, tmp_path: Path) -> None:
+    whole, index, out = folder / "claude_code", tmp_path / "index", tmp_path / "out.jsonl"
+    for _ in range(2):  # done, then remembered
+        assert list(summarize_all([whole], engine=_NoRows(), index=index)) == []
+    doing = Run([whole], BatchOptions(), _NoRows(), ":memory:", {})
+    doing.write([str(out)])
+    doing.close()
+    assert rows(out) == []
 
 
 def test_an_interrupted_run_leaves_whole_rows_and_goes_on(folder: Path, tmp_path: Path) -> None:

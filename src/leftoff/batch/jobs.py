@@ -161,7 +161,8 @@ class JobResult(Struct, frozen=True):
     """The result of a job."""
 
     number: int
-    tables: tuple[bytes, ...]  # for each of `rows.TABLES` its rows as JSON lines, redacted
+    # For each of `rows.TABLES` its rows as JSON lines, redacted; empty for no rows at all.
+    tables: tuple[bytes, ...]
     counts: Counts
     states: dict[str, SavedPosition] = {}  # saved states of its files, by path
     read: int = 0  # bytes that had to be read

@@ -33,7 +33,7 @@ from leftoff.stores.objects import filesystem
 ROW_GROUP = 16 << 20
 
 
-def _kind_of(where: str) -> "tuple[str, Writer]":
+def _writer_of(where: str) -> "tuple[str, Writer]":
     """Suffix and writer of an output; `UsageError` where none is known."""
     for ending, writer in _WRITERS.items():
         if where.endswith(ending):
@@ -43,7 +43,7 @@ def _kind_of(where: str) -> "tuple[str, Writer]":
 
 def output_files(where: str) -> list[str]:
     """The files that an output is made of, sessions first."""
-    ending, writer = _kind_of(where)
+    ending, writer = _writer_of(where)
     stem = where.removesuffix(ending)
     others = [f"{stem}.{table}{ending}" for table in list(TABLES)[1:]]
     return [where] if writer is _sqlite else [where, *others]
@@ -55,7 +55,7 @@ def check(where: str) -> None:
     Raises:
         UsageError: its kind is not known, or what it needs is not installed.
         SourceError: its folder does not exist."""
-    _, writer = _kind_of(where)
+    _, writer = _writer_of(where)
     if is_url(where):
         filesystem(where)
     else:
@@ -75,7 +75,7 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     written; what was there before stays."""
     with source_errors(where, OSError, sqlite3.Error), ExitStack() as stack:
         places = [stack.enter_context(_place(path)) for path in output_files(where)]
-        adders = [*_kind_of(where)[1](stack, places)]
+        adders = [*_writer_of(where)[1](stack, places)]
         for tables in rows:
             for add, data in zip(adders, tables, strict=True):
                 if data:

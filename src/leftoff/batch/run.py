@@ -263,7 +263,7 @@ class Run:
                 report.unchanged.append(place)
                 continue
             found = (self._index.tables(job) for job in every)
-            outputs.write(place, (tables for tables in found if tables is not None))
+            outputs.write(place, (tables for tables in found if tables))
             report.written.append(place)
             self._index.set_about(entry, outputs.fingerprint(place, rows) if comparable else "")
 
@@ -274,13 +274,12 @@ class Run:
         mine = {job.number for job in todo}
         with closing(self._do(todo, in_order=True)) as doing:
             for job in every:
-                if job.number not in mine:
-                    yield self._index.tables(job) or ()
-                    continue
-                while job.number not in early:
+                while job.number in mine and job.number not in early:
                     done, result = next(doing)
                     early[done.number] = result.tables
-                yield early.pop(job.number)
+                tables = early.pop(job.number, None) or self._index.tables(job)
+                if tables:
+                    yield tables
             for _ in doing:  # no result is left; the generator commits the index
                 pass
 

@@ -42,7 +42,7 @@ def command(typed: str, group: click.Group | None = None) -> Callable[[Command],
     "log show". A parameter whose type is a `Struct` gets the values of several options, those
     that are its fields."""
     named = (group.command if group else click.command)(
-        typed.rpartition(" ")[2], params=list(_params(_TABLE.get(typed, {})))
+        typed.rpartition(" ")[2], params=list(_params(_TABLE[typed]))
     )
 
     def decorate(function: Command) -> click.Command:

@@ -350,6 +350,7 @@ def _blocks(text: str, message: int) -> tuple[Fact, ...]:
 def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:
     known = [f for f in changed if f.committed is not None]
     loose = [f for f in known if f.committed is False]
+    named = loose if len(loose) <= MAX_LOOSE else []
     git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
     turn = summary.turn
     return State(
@@ -357,7 +358,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         branch=summary.session.branch or last_commits_branch(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
-        loose=tuple(f.path.rpartition("/")[2] for f in loose if len(loose) <= MAX_LOOSE),
+        loose=tuple(f.path.rpartition("/")[2] for f in named),
     )
 
 

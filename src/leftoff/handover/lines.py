@@ -139,7 +139,9 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
     in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
-    done = Line((f"{BULLET}{plural(h.to_dos_done, 'item')} completed",), 0.4)
+    to_dos = list(_lines(h.to_dos))
+    if h.to_dos_done:
+        to_dos.append(Line((f"{BULLET}{plural(h.to_dos_done, 'item')} completed",), 0.4))
     facts: dict[str, Iterable[Fact]] = {
         "Asked of the person, not answered": asked,
         "Started in the background, no end seen": h.running,
@@ -166,7 +168,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         "The person's last message": _whole(last),
         "The agent's last words": _whole(words),
         "Last steps": _steps(h.steps),
-        "To do": (*_lines(h.to_dos), *[done] * (h.to_dos_done > 0)),
+        "To do": tuple(to_dos),
         FILES: file_lines(h, None, grouped=not stored),
         "The person said before": _said(h.said),
         "The person requires": tuple(line for _, line in _alike(h.constraints)),
@@ -312,6 +314,7 @@ def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
 def _steps(steps: Sequence[Fact]) -> tuple[Line, ...]:
     """What the agent did last, the latest first; words stand with what was done upon them."""
     found: list[Line] = []
+    # Each step after the one before it: words after words, or at the end, led to nothing.
     for before, step in zip((None, *steps), (*steps, None), strict=True):
         words = before if before and before.speaker == "agent" else None
         done = step if step and step.speaker != "agent" else None

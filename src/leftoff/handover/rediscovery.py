@@ -143,7 +143,8 @@ def rework(
     found: dict[tuple[str, str], Rediscovery] = {}
     for one in _calls(future):
         looked_at = not one.message.agent and len(after) < CALLS
-        after += [one] if looked_at else []
+        if looked_at:
+            after.append(one)
         for kind, text, key in _asked(one) if looked_at else ():
             earlier = None if one.failed else known.place(kind, key, one)
             if earlier is not None and (kind, key) not in found:

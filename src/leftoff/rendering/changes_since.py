@@ -38,8 +38,8 @@ def since(
     def renumbered(items: Sequence[Any], field: str, others: Sequence[Any]) -> tuple[Any, ...]:
         """The new items, in which `field` is the index of another one among the new `others`;
         None where that is not new."""
-        old = [index for index, other in enumerate(others) if is_new(other.ref)]
-        numbers = {index: number for number, index in enumerate(old)}
+        kept = [index for index, other in enumerate(others) if is_new(other.ref)]
+        numbers = {index: number for number, index in enumerate(kept)}
         return tuple(
             replace(item, **{field: numbers.get(getattr(item, field))}) for item in new(items)
         )

@@ -141,17 +141,18 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
     by_project = _grouped(ordered, lambda row: row.session.cwd)
     projects = [_total(name, members) for name, members in by_project.items()]
     weeks = _grouped(ordered, lambda row: iso_week(row.session.started))
+    ledgers = []
+    for name, members in sorted(by_project.items()):
+        holds = standing([said for row in members for said in row.statements[::-1]])
+        if name and holds:
+            ledgers.append((name, holds))
     body = render_template(
         "report.html",
         rows=ordered,
         total=_total("", ordered),
         projects=sorted(projects, key=lambda t: (-t["sessions"], -t["messages"], t["name"])),
         weeks=[_total(name, members) for name, members in weeks.items()],
-        ledgers=[
-            (name, holds)
-            for name, members in sorted(by_project.items())
-            if name and (holds := standing([s for m in members for s in m.statements[::-1]]))
-        ],
+        ledgers=ledgers,
         unread=list(unread),
         shown=MAX_ITEMS,
     )
