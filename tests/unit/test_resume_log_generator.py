@@ -44,6 +44,8 @@ def kept(generator: ResumeLogGenerator, name: str, age: float = 0.0) -> Path:
 def test_make_save_load_clean(generator: ResumeLogGenerator, tmp_path: Path) -> None:
     log = generator.generate_from_session_state("test_session", STATE)
     assert log.context_metrics.timestamp == "2026-01-02T00:00:00+00:00"
+    asked = generator.generate_from_session_state("s", STATE, "max_tokens", trigger="asked")
+    assert asked.metadata["trigger"] == "asked"
     where = generator.save_resume_log(log)
     assert where == tmp_path / "session-test_session.md"
     assert "Sort the invoices." in where.read_text()

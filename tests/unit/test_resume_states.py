@@ -12,7 +12,7 @@ from tests.strategies.clock import Clock
 from tests.strategies.together import at_once
 
 from leftoff.errors import StateError
-from leftoff.handover.compatibility import Workspace, assess
+from leftoff.handover.compatibility import Limits, Workspace, assess
 from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
@@ -446,6 +446,16 @@ def test_an_async_callable_is_awaited(manager: Manager) -> None:
     assert (done.success, done.result) == (True, 3)
 
 
+def test_names_variables_and_limits_are_the_callers(store: FileStore) -> None:
+    limits = Limits(minimum_score=0.9)
+    manager = Manager(store, session_id="nightly", limits=limits)
+    assert manager.limits == limits
+    assert manager.session_workflow().startswith("workflow_nightly_")
+    workflow = manager.begin("plan.md", PLAN, variables={"branch": "main"})
+    manager.checkpoint(workflow)
+    assert saved(store, workflow).workflow_variables == {"branch": "main"}
+
+
 # -- from recordings -------------------------------------------------------------------------
 
 
@@ -455,6 +465,8 @@ def test_a_recorded_session_becomes_a_state(root: Path, tmp_path: Path) -> None:
     path = root / "corpora" / "sessions" / "codex" / "sift.jsonl"
     state = from_transcript(path, workflow=plan)
     assert state == from_transcript(path, workflow=plan)
+    named = from_transcript(path, workflow=plan, name="sift")
+    assert named.workflow_id.startswith("workflow_sift_20260618_162031_")
     assert state.workflow_id.startswith("workflow_plan_20260618_162031_")
     assert (state.workflow_file_path, state.original_workflow_content) == (str(plan), PLAN)
     assert state.world is not None

@@ -203,7 +203,7 @@ def uninstall(path: Path) -> Change:
         else None
     )
     original = _parse(before, path)
-    known = {"existed", "text"} <= backup.keys()
+    known = "existed" in backup and isinstance(backup.get("text"), str)
     if known and remaining == {**original, "hooks": original.get("hooks", {})}:
         return Change(path, old, before, delete_backup=True)
     if not remaining["hooks"] and "hooks" not in original:

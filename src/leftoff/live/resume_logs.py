@@ -174,10 +174,16 @@ class ResumeLogGenerator:
     # -- making --------------------------------------------------------------------------------
 
     def generate_from_session_state(
-        self, session_id: str, session_state: JsonObject, stop_reason: str = "end_turn"
+        self,
+        session_id: str,
+        session_state: JsonObject,
+        stop_reason: str = "end_turn",
+        *,
+        trigger: str = "",
     ) -> ResumeLog:
         """A log of a session state: the keys of a log's JSON, all of them optional; other keys
-        go into its metadata, with the stop reason as `trigger` if that is one.
+        go into its metadata. `trigger`, why it is made, is by default the stop reason, if that
+        is one.
 
         Raises:
             StateError: a value has the wrong type."""
@@ -185,8 +191,8 @@ class ResumeLogGenerator:
         log = ResumeLog.from_session_state(
             session_id, session_state, stop_reason, timestamp=when
         )
-        trigger = stop_reason if stop_reason in BUILT_IN else ""
-        return self._finish(log, session_state, trigger)
+        reason = stop_reason if stop_reason in BUILT_IN else ""
+        return self._finish(log, session_state, trigger or reason)
 
     def generate_from_todo_list(
         self,

@@ -36,7 +36,12 @@ class Event(Struct, frozen=True):
     fields: JsonObject = field(default_factory=dict)
     crossing: Crossing | None = None
     logged: bool = True  # whether a telemetry record is written
-    line: str = ""  # a log message for people, at the level of the crossing; "" for none
+    line: str = ""  # a log message for people, at the event's level; "" for none
+
+    @property
+    def level(self) -> str:
+        """That of the crossing ("critical" or "warning"); "warning" without one."""
+        return self.crossing.threshold.level if self.crossing else "warning"
 
 
 Subscriber: TypeAlias = Callable[[Event], object]
@@ -111,8 +116,7 @@ def record(event: Event) -> None:
     """Logs an event, redacted."""
     gate = Redactor()
     if event.line:
-        critical = event.crossing and event.crossing.threshold.level == "critical"
-        level = logging.CRITICAL if critical else logging.WARNING
+        level = logging.CRITICAL if event.level == "critical" else logging.WARNING
         logger.log(level, "%s", gate.text(event.line))
     if event.logged and telemetry.isEnabledFor(logging.INFO):
         fields: JsonObject = gate.value(event.fields)

@@ -1,9 +1,21 @@
 """Contract tests for people who extend leftoff."""
 
-from leftoff.testing.checks import check_any_input as check_any_input
-from leftoff.testing.checks import check_extractor as check_extractor
-from leftoff.testing.checks import check_format as check_format
-from leftoff.testing.checks import check_prefix as check_prefix
-from leftoff.testing.checks import check_reader as check_reader
-from leftoff.testing.checks import check_redactor as check_redactor
-from leftoff.testing.stores import check_store as check_store
+from leftoff.testing.checks import (
+    check_any_input,
+    check_extractor,
+    check_format,
+    check_prefix,
+    check_reader,
+    check_redactor,
+)
+from leftoff.testing.stores import check_store
+
+__all__ = [
+    "check_any_input",
+    "check_extractor",
+    "check_format",
+    "check_prefix",
+    "check_reader",
+    "check_redactor",
+    "check_store",
+]

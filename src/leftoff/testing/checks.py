@@ -17,7 +17,7 @@ import msgspec
 
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import from_json, to_json
-from leftoff.api import MessageCollector, create_context_summary
+from leftoff.api import HeardPass, create_context_summary
 from leftoff.errors import FormatError, LeftoffError
 from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.extractor import Extractor, extractors
@@ -106,10 +106,12 @@ def check_format(format: Format, example: bytes) -> None:
 
 
 def _messages(name: str, data: bytes) -> tuple[Pass, list[Message]]:
-    reading = MessageCollector(WHERE, name)
+    messages: list[Message] = []
+    reading = HeardPass(WHERE, name)
+    reading.on_message = lambda _, message: messages.append(message)
     reading.feed(data)
     reading.close()
-    return reading, reading.take()
+    return reading, messages
 
 
 def _read_example(name: str | None, data: bytes, extra: Sequence[str] = ()) -> Pass:

@@ -71,6 +71,7 @@ def from_summary(
     conversation: ConversationTail | None = None,
     *,
     workflow: Workflow | None = None,
+    name: str = "",
     commit: str = "",
     abandoned: Collection[int] = (),
 ) -> ResumeState:
@@ -79,12 +80,13 @@ def from_summary(
     Args:
         conversation: its messages; without them there are no tools and no history.
         workflow: the file that it worked through.
+        name: of the workflow; by default its file's, else the session's title or folder.
         commit: what the repository was at.
         abandoned: messages of branches that were rewound."""
     tail = conversation or ConversationTail()
     flow = workflow or Workflow()
     session = summary.session
-    workflow_label = workflow_name(flow.file_path) or _session_name(summary)
+    workflow_label = name or workflow_name(flow.file_path) or _session_name(summary)
     key = "\n".join([session.id, flow.file_path, session.path if not session.id else ""])
     handover = handover_of(summary)
     insights = {fact.text for fact in handover.findings}  # they stand in a list of their own

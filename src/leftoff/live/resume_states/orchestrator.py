@@ -90,9 +90,16 @@ class ResumeOrchestrator:
         result = self.run(prepared.workflow_file, prepared.context, chat, is_resume=True)
         return Resumed(success=True, result=result, resumption=prepared)
 
-    async def resume_async(self, workflow: str, **given: Any) -> Resumed:
+    async def resume_async(
+        self,
+        workflow: str,
+        *,
+        workspace: Workspace | None = None,
+        strategy: str = "",
+        force: bool = False,
+    ) -> Resumed:
         """`resume`; it awaits a result that is awaitable."""
-        done = self.resume(workflow, **given)
+        done = self.resume(workflow, workspace=workspace, strategy=strategy, force=force)
         if inspect.isawaitable(done.result):
             return replace(done, result=await done.result)
         return done

@@ -113,6 +113,8 @@ class FileResumeStateManager:
     Args:
         settings: how often a running workflow is saved, and the retention of states; those in
             force here (`load_here`) if None.
+        session_id: the name under which calls without a workflow are saved.
+        limits: thresholds of the compatibility verdicts; those of the settings if None.
         clock: returns the current time, with its zone."""
 
     def __init__(
@@ -120,6 +122,8 @@ class FileResumeStateManager:
         store: Store | None = None,
         *,
         settings: Settings | None = None,
+        session_id: str = "",
+        limits: Limits | None = None,
         clock: Clock = now,
     ) -> None:
         self.settings = settings or load_here().settings
@@ -129,8 +133,9 @@ class FileResumeStateManager:
         self.store = self._stores[0]
         resume = asdict(self.settings.resume)
         known = {name: resume[name] for name in Limits.__struct_fields__ if name in resume}
-        self.limits = Limits(**known)
+        self.limits = limits or Limits(**known)
         self._clock = clock
+        self._session = session_id
         self._session_workflow_id = ""
         self._workflows: dict[str, _RunningWorkflow] = {}
         self._lock = threading.RLock()
@@ -147,13 +152,15 @@ class FileResumeStateManager:
         *,
         name: str = "",
         tools: Iterable[str] | None = None,
+        variables: Mapping[str, object] | None = None,
     ) -> str:
         """Starts tracking a workflow; returns its id. Nothing is saved yet.
 
         Args:
             workflow_file, content: its file and the file's content, raw.
             name: by default that of the file.
-            tools: names of the available tools."""
+            tools: names of the available tools.
+            variables: the variables of the run."""
         now = self._now()
         named = name or workflow_name(workflow_file) or "session"
         key = f"{workflow_file}\n{content}\n{now}"
@@ -164,6 +171,7 @@ class FileResumeStateManager:
             original_workflow_content=content,
             start_time=now,
             available_tools=None if tools is None else tuple(tools),
+            workflow_variables=running_workflow.plain_values(variables or {}),
         )
         return self._start(state).state.workflow_id
 
@@ -177,7 +185,8 @@ class FileResumeStateManager:
     def session_workflow(self) -> str:
         """The id of the workflow of calls without a workflow id: this session."""
         with self._lock:
-            self._session_workflow_id = self._session_workflow_id or self.begin()
+            if not self._session_workflow_id:
+                self._session_workflow_id = self.begin(name=self._session)
             return self._session_workflow_id
 
     def _running(self, workflow: str | None) -> _RunningWorkflow:

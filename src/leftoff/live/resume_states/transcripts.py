@@ -24,6 +24,7 @@ def from_transcript(
     format: str | None = None,
     session: Choice = None,
     workflow: str | PathLike[str] | None = None,
+    name: str = "",
     hashes: bool = True,
     reader: AnyReader | None = None,
     summarized: Callable[[ContextSummary], object] | None = None,
@@ -33,6 +34,7 @@ def from_transcript(
     Args:
         path, session, reader: as for `api.summarize`.
         workflow: the file that the session worked through.
+        name: of the workflow; by default its file's, else the session's title or folder.
         hashes: record commit and file hashes as they are now, so that later changes can be
             detected.
         summarized: called with the summary that the state is made from.
@@ -54,6 +56,7 @@ def from_transcript(
         summary,
         tail,
         workflow=flow,
+        name=name,
         commit=summary.working_set.commit or summary.working_set.commit_at_start,
         abandoned=abandoned,
     )
