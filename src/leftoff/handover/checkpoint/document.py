@@ -109,6 +109,11 @@ class NextAction(Value, frozen=True, kw_only=True):
         return self.next_provider or ""
 
     @property
+    def role(self) -> str:
+        """The helper's, "" for the others."""
+        return self.next_role or ""
+
+    @property
     def reason(self) -> str:
         """Why, in words."""
         return self.handoff_instruction or ""
