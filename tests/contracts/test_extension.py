@@ -14,7 +14,7 @@ from tests.strategies.writers import WRITERS
 
 from leftoff.errors import UnknownName, UsageError
 from leftoff.extraction.evidence import Evidence, Noted, Said
-from leftoff.extraction.extractor import TEXT, View, extractors
+from leftoff.extraction.extractor import RESULT, TEXT, View, extractors
 from leftoff.formats.reader import Cursor, Format, Sample, formats
 from leftoff.model import Message, Record, Ref, Text
 from leftoff.redaction.redactor import Redactor, Span
@@ -161,6 +161,20 @@ class Nowhere(Backups):
         yield Said("finding", "r", Ref(), "somewhere")
 
 
+class Answered(Struct):
+    """The call of each result; a message may have thousands, so they are looked up."""
+
+    name: ClassVar[str] = "answered"
+    wants: ClassVar[int] = RESULT
+
+    def see(self, view: View) -> Iterable[Evidence]:
+        calls = view.calls
+        for number, _ in enumerate(view.message.parts):
+            assert view.calls is calls, "not made again for each look-up"
+            if call := calls.get(number):
+                yield Noted(self.name, view.record_ref(number), call.name)
+
+
 class Silent(Backups):
     name: ClassVar[str] = "silent"
 
@@ -174,6 +188,9 @@ def test_an_extractor_passes_on_any_format(name: str) -> None:
     assert isinstance(found, Noted)
     assert found.value == 1
     assert "backups" not in extractors
+    (found,) = check_extractor(Answered, WRITERS[name](TALK))
+    assert isinstance(found, Noted)
+    assert found.value == "lookup_order"
 
 
 @pytest.mark.parametrize(

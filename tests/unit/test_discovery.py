@@ -95,6 +95,30 @@ def test_kiros_conversations_are_sessions(tmp_path: Path) -> None:
     assert list(list_sessions(environ)) == []
 
 
+@pytest.mark.parametrize("updated", ["9e999", "-9e999", "'soon'", "NULL"])
+def test_a_damaged_time_hides_no_conversation(tmp_path: Path, updated: str) -> None:
+    database = tmp_path / ".local/share/kiro-cli/data.sqlite3"
+    database.parent.mkdir(parents=True)
+    prompt = {"content": {"Prompt": {"prompt": "Count them."}}}
+    history = [{"user": prompt, "assistant": {"Response": {"content": "Seven."}}}]
+    value = json.dumps({"conversation_id": "c", "history": history})
+    with sqlite3.connect(database) as connection:
+        connection.execute(
+            "CREATE TABLE conversations_v2 (key, conversation_id, value, updated_at INTEGER)"
+        )
+        for row in (
+            "'/w', 'none', NULL, 0",
+            f"'/w', 'odd', ?1, {updated}",
+            "'/w', 'b', ?1, 1000",
+        ):
+            given = (value,) if "?" in row else ()
+            connection.execute(f"INSERT INTO conversations_v2 VALUES ({row})", given)
+    connection.close()
+    found = {one.id: one.modified for one in list_sessions({"HOME": str(tmp_path)})}
+    assert found.keys() == {"odd", "b"}
+    assert found["b"] == "1970-01-01T00:00:01Z"
+
+
 # -- what is a session -----------------------------------------------------------------------
 
 

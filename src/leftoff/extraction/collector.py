@@ -27,8 +27,8 @@ Invariants
 
 Before you edit
 ---------------
-`_message` is the hottest function of the package; its loop avoids allocations on purpose
-(measure with `python -m benchmarks.speed`). A new field of `Head`, `CollectorHead` or of a
+`_message` and the functions that it calls for each part are the hottest of the package (measure
+with `python -m benchmarks.speed`). A new field of `Head`, `CollectorHead` or of a
 piece of evidence needs a default and stands last: older saved passes are read by field name
 (Structs) or by position (`array_like` evidence), and the tags of evidence are part of the saved
 format. `fork` copies every mutable attribute by hand."""
@@ -281,6 +281,7 @@ class Collector(LineReader):
     ) -> int:
         call = session.complete_call(result.call_id) or _UNKNOWN_CALL
         view.tools.append((number, result, call))
+        view.calls[number] = call
         flags = RESULT | _RESULT_FLAGS.get(call.kind, 0)
         if result.status in _FAILURES:
             flags |= FAILED

@@ -38,23 +38,20 @@ class View:
         texts: its texts, each with the number of its part.
         tools: its calls and results in order, each with the number of its part, and with the
             call itself or the one that the result answers.
+        calls: the call that each tool result answers, by part index.
         hits: matches of the fused rules in the agent's visible text, by extractor.
         outputs: matches of the output rules in tool results, by part index."""
 
-    __slots__ = ("_record_hash", "hits", "message", "outputs", "texts", "tools")
+    __slots__ = ("_record_hash", "calls", "hits", "message", "outputs", "texts", "tools")
 
     def __init__(self, message: Message) -> None:
         self.message = message
         self.texts: list[tuple[int, str]] = []
         self.tools: list[tuple[int, ToolCall | ToolResult, Called]] = []
+        self.calls: dict[int, Called] = {}
         self.hits: dict[str, list[Hit]] = {}
         self.outputs: dict[int, list[Hit]] = {}
         self._record_hash = ""
-
-    @property
-    def calls(self) -> dict[int, Called]:
-        """The call that each tool result answers, by part index."""
-        return {n: call for n, part, call in self.tools if type(part) is ToolResult}
 
     def output_hits(self, topic: str) -> Iterator[tuple[Hit, str, Called]]:
         """The matches of a topic's output rules, each with the output and its call."""

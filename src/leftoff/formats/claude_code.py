@@ -73,8 +73,8 @@ _NOTICE_BLOCK = re.compile(
 )
 
 
-# Parts, origin ("" for the usual one) and typed spans of a message.
 Records: TypeAlias = tuple[rec.Record, ...]
+# Parts, origin ("" for the usual one) and typed spans of a message.
 Said: TypeAlias = tuple[tuple[rec.Part, ...], str, tuple[rec.Typed, ...]]
 
 

@@ -421,9 +421,10 @@ class Turn:
             return 0
         # A command, and its output, if any, to the end of the step: fences in it may be odd.
         filled = [n for n in range(close + 1, end) if self._lines[n].strip()]
-        marks = [self._lines[n].rstrip() for n in filled[:: len(filled) - 1 or 1]]
-        if filled and marks != ["```", "```"]:
-            return 0
+        if filled:
+            opens, closes = self._lines[filled[0]].rstrip(), self._lines[filled[-1]].rstrip()
+            if len(filled) < 2 or (opens, closes) != ("```", "```"):
+                return 0
         command = "\n".join(self._lines[at + 1 : close])
         output = "\n".join(self._lines[filled[0] + 1 : filled[-1]]) if filled else None
         self._call("run_terminal_cmd", "shell", {"command": command}, output)

@@ -12,7 +12,6 @@ from datetime import timedelta
 from fnmatch import translate
 from functools import cache
 from itertools import takewhile
-from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -370,7 +369,7 @@ def _root(recorded: SessionFile) -> str:
 
 
 def _time(seconds: float) -> str:
-    return time_of_s(floor(seconds)).replace(".000Z", "Z")
+    return time_of_s(seconds // 1).replace(".000Z", "Z")  # also of an infinite one: ""
 
 
 # -- listing ---------------------------------------------------------------------------------

@@ -92,12 +92,12 @@ def conversations(database: str) -> list[Conversation]:
 
     Nothing else in the database is looked at: it holds credentials, too."""
     query = (
-        "SELECT conversation_id, key, updated_at, length(CAST(value AS BLOB)) "
+        "SELECT conversation_id, key, CAST(updated_at AS REAL), length(CAST(value AS BLOB)) "
         "FROM conversations_v2 ORDER BY updated_at DESC, conversation_id"
     )
     return [
-        Conversation(str(found[0]), str(found[1]), float(found[2] or 0) / 1000, int(found[3]))
-        for found in _rows(database, query)
+        Conversation(str(name), str(key), (updated or 0.0) / 1000, size or 0)
+        for name, key, updated, size in _rows(database, query)
     ]
 
 
