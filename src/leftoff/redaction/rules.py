@@ -43,7 +43,7 @@ def _rule(rank: int, entry: JsonObject) -> Rule:
     return convert({**entry, **more, "rank": rank}, Rule)
 
 
-RULES: Final = tuple(_rule(*numbered) for numbered in enumerate(_TABLE["rule"]))
+RULES: Final = tuple(_rule(rank, entry) for rank, entry in enumerate(_TABLE["rule"]))
 
 
 @cache

@@ -61,8 +61,9 @@ def gate_for(personal: bool) -> Gate:
     and those of encoded text."""
     sorts: list[list[Rule]] = [[], [], []]
     for rule in (*RULES, JOINED):
+        encoded, folded = rule.kind == "encoded", rule.gate.startswith("(?i)")
         if personal or not rule.personal:
-            sorts[2 if rule.kind == "encoded" else rule.gate.startswith("(?i)")].append(rule)
+            sorts[2 if encoded else int(folded)].append(rule)
     sets = [
         (re.automaton((rule.gate for rule in sort), latin1=True, max_mem=MAX_MEM), sort)
         for sort in sorts
