@@ -264,6 +264,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         files=tuple(changed),
         unnamed=summary.unknown_effects,
         read=tuple(f.path for f in _by_recency(f for f in files if f.action == "read")),
+        # Failures that something mended, the latest first.
         lessons=tuple(
             Fact(e.text, f"{e.tool}, then {short(e.fixed_by, MAX_FIX)}", e.ref.message, "tool")
             for e in reversed(summary.errors)
@@ -416,7 +417,8 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         failed = check.verdict == "failed"
         telling = [", ".join(check.failing[:5]), check.line] if failed else []
         # The latest run first; an earlier failure with nothing edited since comes next.
-        weight = (0.9 if failed and not check.edited_since else 0.5) if found else 1.0
+        weight = 0.9 if failed and not check.edited_since else 0.5
+        weight = weight if found else 1.0
         more = ": ".join(filter(None, telling))
         found.append(Fact(command, note, check.ref.message, "tool", weight, more))
     return tuple(found)
