@@ -23,6 +23,7 @@ from leftoff.shell.ast import (
 from leftoff.shell.commands import unwrapped
 from leftoff.shell.paths import absolute, is_within
 from leftoff.shell.per_command import per_command
+from leftoff.shell.quoting import unmark_patterns
 
 _PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
 # Options before the subcommand whose value would be taken for it.
@@ -198,10 +199,11 @@ def _name(word: str | Word) -> str:
 
 
 def _literal(word: str | Word) -> str | None:
-    if isinstance(word, str):
-        return word
-    pieces = [_piece(part) for part in word.parts]
-    return None if None in pieces else "".join(p or "" for p in pieces)
+    """The text of a word, None where it is not known; a pattern stands for itself, as where no
+    file fits it."""
+    pieces = [_piece(part) for part in ((word,) if isinstance(word, str) else word.parts)]
+    text = UNKNOWN if None in pieces else "".join(p or "" for p in pieces)
+    return None if UNKNOWN in text else unmark_patterns(text)
 
 
 def _piece(part: object) -> str | None:
@@ -225,7 +227,7 @@ def _subject(rest: list[str | Word], node: Command, command: str) -> str:
             message = _literal(rest[at + 1])
             break
         if word.startswith(("--message=", "--title=")):
-            message = word.partition("=")[2]
+            message = _literal(word.partition("=")[2])
             break
         if word in {"-F", "--file"} and rest[at + 1 : at + 2] == ["-"]:
             documents = [r.target for r in node.redirects if isinstance(r.target, Document)]
@@ -233,7 +235,7 @@ def _subject(rest: list[str | Word], node: Command, command: str) -> str:
             break
     else:
         return ""
-    if message is None or message[:1] == UNKNOWN:
+    if message is None:
         quoted = _QUOTED.search(command, max(0, command.find(" commit")))
         message = quoted[2] if quoted else ""
         if "$" in message.partition("\n")[0]:

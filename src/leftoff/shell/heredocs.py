@@ -88,10 +88,12 @@ def _delimiter(command: str, i: int) -> tuple[str, bool, bool, int] | None:
 
 
 def _body(command: str, i: int, word: str, strip: bool) -> tuple[str, int]:
-    """The body of a document, and where its delimiter ends; without one it goes to the end, of
-    which bash only warns."""
+    """The body of a document, and where its delimiter ends; without one it goes to the end,
+    where bash adds a line end and a warning."""
     tabs = "\t*" if strip else ""
     found = re.compile(f"^{tabs}{re.escape(word)}$", re.MULTILINE).search(command, i)
     body = command[i : found.start() if found else None]
     body = re.sub(r"^\t+", "", body, flags=re.MULTILINE) if strip else body
+    if found is None and body[-1:] not in ("", "\n"):
+        body += "\n"
     return body, found.end() if found else len(command)

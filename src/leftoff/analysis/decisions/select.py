@@ -385,7 +385,8 @@ class _Context:
         first = bisect_left(self.called, message)
         after = self.kinds[first : bisect_left(self.called, until)]
         edits = sum(kind in EDITS for kind in after)
-        goes_on = any(at < next_prompt for at in (next_words, *self.called[first : first + 1]))
+        next_call = self.called[first] if first < len(self.called) else far
+        goes_on = min(next_words, next_call) < next_prompt
         then = "agent" if goes_on else "user" if next_prompt != far else "end"
         asked_at = self.asked[prompt] if prompt >= 0 else -1
         since = first - bisect_left(self.called, asked_at)
