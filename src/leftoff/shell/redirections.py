@@ -56,9 +56,10 @@ def redirect(
 
 def store_stdout(walk: Walk, taken: list[tuple[str | None, str]]) -> None:
     """Track the text that a command printed into files, where it is known and short."""
-    for path, operator in taken:
+    for number, (path, operator) in enumerate(taken, 1):
         before = walk.contents.pop(path or "", None)
-        text = walk.stdout
+        # Of several the last one takes all in bash, each one in zsh.
+        text = walk.stdout if number == len(taken) else None
         if operator in (">>", "&>>"):
             text = None if before is None or text is None else before + text
         # `&>` takes the error messages as well, which are not known.
