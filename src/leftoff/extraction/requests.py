@@ -458,7 +458,9 @@ def answered_parts(
     numbers = [int(item[1]) for item in said]
     # The first ones may stand before the end of the words that is kept.
     known = asked.keys() | set(range(1, min(asked, default=0)))
-    if numbers != sorted(set(numbers) & known):
+    if numbers != sorted(set(numbers) & known) or _RE["headed"].search(
+        words, 0, said[0].start()
+    ):
         return ()
     about = {number: _long_words(one) for number, one in asked.items()}
     for number, item in zip(numbers, said, strict=True):
