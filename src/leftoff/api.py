@@ -431,8 +431,9 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
         if not words or words in {text, shown, text.strip(), shown.strip()}:
             return ""
         own = shown.strip()
-        # An answer, beside its question or the option that it names.
-        if f" → {own}" in words or words.startswith(f"{own}: "):
+        # An answer, beside its question or the option that it names ("A." is "A: in blue").
+        bare = own.rstrip(".:)") or own
+        if f" → {bare}" in words or words.startswith(f"{bare}: "):
             return ""
         # An item, behind what the list above it is about.
         about = words.removesuffix(f" {own}")
