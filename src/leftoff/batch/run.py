@@ -203,7 +203,7 @@ class Run:
         report.done += 1
         report.read += result.read
         report.counts.add(result.counts)
-        if result.counts.failures and len(report.failed) < 4 * SHOWN:
+        if result.counts.failures and result.tables and len(report.failed) < 4 * SHOWN:
             self._failures(result.tables[0])
         path = str(Redactor().text(codec.to_valid_json(job.files[0].path)))
         slow = SlowJob(round(result.seconds, 3), path, job.size)

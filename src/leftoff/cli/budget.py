@@ -33,10 +33,10 @@ def budget(
     Example: leftoff budget latest --watch"""
     found = settings.load_here({} if preset is None else {"preset": preset})
     chosen = found.settings.watched()
-    by_model = {"windows": found.settings.windows, "prices": found.settings.prices}
+    windows, prices = found.settings.windows, found.settings.prices
     path = path_of(session)
     if instructions or not watch:
-        now = account_of(path, chosen, format=recorder, **by_model)
+        now = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
         if instructions:
             # They name tokens; the setting stands in for a window that is not known.
             usable = now.account.context.usable_window
@@ -45,7 +45,7 @@ def budget(
         else:
             deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)))
         return
-    following = AccountFollower(path, chosen, format=recorder, **by_model)
+    following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
     # The file alone is polled: `changed` reads what was added, and nothing otherwise.
     for _ in polls(interval, seconds):

@@ -106,6 +106,8 @@ def paired(
         x, y = figure([o for o, _ in pairs]), figure([t for _, t in pairs])
         return None if x is None or y is None else x - y
 
+    if len(ours) != len(theirs):
+        raise ValueError("a paired test needs the same sessions on both sides")
     both = list(zip(ours, theirs, strict=True))
     value = difference(both)
     if value is None:

@@ -82,7 +82,7 @@ def _command(call: ToolCall) -> str:
 
 def segments(command: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Simple commands without redirections, with the operators before them; () where it cannot
-    be told simply."""
+    be divided simply."""
     if not command or any(mark in command for mark in ("<<", "$(", "`", "\\\n")):
         return ()
     lexer = shlex.shlex(command.strip(), posix=True, punctuation_chars="();&|<>\n")

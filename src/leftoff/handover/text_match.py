@@ -1,8 +1,9 @@
 """Lexical matching: the words, sentences and names of a text, and whether it states a
 given sentence.
 
-Only for scoring (`leftoff audit`, `leftoff eval resume`). It shares no code with the extraction
-that is scored, and it treats every compared text in the same way."""
+For scoring (`leftoff audit`, `leftoff eval resume`) and for what a compaction left out of its
+summary. It shares no code with the extraction that is scored, and it treats every compared text
+in the same way."""
 
 from collections.abc import Iterator
 from functools import cached_property

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from leftoff.api import SessionReading
 from leftoff.budget.account import SessionAccount, account
@@ -14,21 +13,26 @@ from leftoff.incremental.growing import GrowingSession, NoMessageYet
 
 
 def account_of(
-    path: str, preset: Preset, *, format: str | None = None, **rows: Any
+    path: str,
+    preset: Preset,
+    *,
+    format: str | None = None,
+    windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
         path: a file, a session's directory, or "-" for standard input; of several sessions in
             a file the one that a summary is of.
-        rows: `windows` and `prices` of `account_of_reading`.
+        windows, prices: rows that come before those of the built-in tables.
 
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format."""
     gathered = SessionReading()
     gathered.add(path, format, (), None)
-    return account_of_reading(gathered, preset, **rows)
+    return account_of_reading(gathered, preset, windows=windows, prices=prices)
 
 
 def account_of_reading(
@@ -39,8 +43,8 @@ def account_of_reading(
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
-    """The account of recordings that were read, or of one subagent in them; the rows in
-    `windows` and `prices` come before those of the built-in tables."""
+    """The account of recordings that were read, or of one subagent in them; `windows` and
+    `prices` as for `account_of`."""
     main = gathered.view(agent)
     recorder = gathered.formats[0]
     return SessionAccount(
@@ -58,10 +62,18 @@ class AccountFollower:
     `GrowingSession`, and `account_of` for the rest."""
 
     def __init__(
-        self, path: str, preset: Preset, *, format: str | None = None, **rows: Any
+        self,
+        path: str,
+        preset: Preset,
+        *,
+        format: str | None = None,
+        windows: Sequence[ModelRow] = (),
+        prices: Sequence[PriceRow] = (),
     ) -> None:
         self._session = GrowingSession(path, format)
-        self._account = partial(account_of_reading, preset=preset, **rows)
+        self._account = partial(
+            account_of_reading, preset=preset, windows=windows, prices=prices
+        )
 
     def changed(self) -> SessionAccount | None:
         """The account now, or None if nothing was written since the last call.

@@ -263,7 +263,8 @@ def _answer_to(question: str, said: str, option: str = "") -> tuple[str, str] | 
     if option:
         # A question that does not end with its mark goes on with the options.
         asked = question if question.endswith("?") else ""
-        return f"{asked}{ARROW}{said.rstrip('.:)')}: {option}".removeprefix(ARROW), "option"
+        named = said.rstrip(".:" if "(" in said else ".:)")
+        return f"{asked}{ARROW}{named}: {option}".removeprefix(ARROW), "option"
     bare = len(said) <= 4 or matches("approval", said)
     if _fires("no_choice", said) or bare and not _asks_for_a_way(question):
         return None
@@ -441,7 +442,8 @@ def _stated(
     view: SessionView, asked: Asked, model: Model, least: float, taken: Sequence[Span]
 ) -> Iterator[KeyDecision]:
     """The sentences of a prompt that may settle something, with a confidence of at least
-    `least`, but for those that cut a secret or are part of what was `taken`."""
+    `least`, but for those that cut a secret or end in what was `taken`: words behind an option
+    are the person's own."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
     asks, forbids = False, ""
@@ -454,7 +456,7 @@ def _stated(
         asks = asks if one.item else _RE["asks"].match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about, or gives examples
-        if any(start < one.end and one.start < end for start, end in taken):
+        if any(start < one.end <= end for start, end in taken):
             continue
         names = features(asked, read, number)
         chance = calibrated(model.score(names), 0, model.calibration) if names else 0.0
