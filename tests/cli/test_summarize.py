@@ -30,8 +30,8 @@ def test_text_is_one_screen_without_colour(run: Run, session: Path) -> None:
     assert b"\x1b" not in done.stdout
     heads = [line.split("  ")[0].split(":")[0] for line in lines if line[:1].isupper()]
     order = [
-        "Began", "State", "You asked", "You decided", "Likely decided by the agent", "Checks",
-        "Git", "Files", "Left open",
+        "Began", "State", "You asked", "The agent's last words", "You decided",
+        "Likely decided by the agent", "Checks", "Git", "Files", "Left open",
     ]  # fmt: skip
     assert [head.strip() for head in heads] == [title.strip() for title in order]
     assert not any("%" in line for line in lines)

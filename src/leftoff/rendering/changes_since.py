@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.model import Ref
-from leftoff.summary import ContextSummary
+from leftoff.summary import ContextSummary, Words
 
 
 def since(
@@ -46,6 +46,13 @@ def since(
 
     progress, context, decisions = summary.progress, summary.context, summary.key_decisions
     milestones = renumbered(progress.milestones, "check", summary.checks)
+    working = summary.working_set
+    if (
+        working.last_words.message < (message or 0)
+        if line is None
+        else summary.stats.lines.total <= line  # nothing at all: words have no line
+    ):
+        working = replace(working, last_words=Words(), report=Words())
     lists = ("user_requests", "checks", "git", "key_findings", "errors", "next_steps")
     filtered = replace(
         summary,
@@ -57,6 +64,7 @@ def since(
         ),
         unknown_effects=tuple(e for e in summary.unknown_effects if any(map(is_new, e.refs))),
         context=replace(context, compactions=new(context.compactions)),
+        working_set=working,
     )
     # The text form is part of the summary and must not show what was left out.
     return replace(filtered, formatted=format_context_summary(filtered))

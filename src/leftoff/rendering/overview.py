@@ -26,6 +26,7 @@ from leftoff.handover.wording import (
     number,
     plural,
     status_words,
+    unmarked,
     unnamed_changes,
 )
 from leftoff.model import Ref, utc_time
@@ -40,6 +41,7 @@ from leftoff.summary import (
     UserRequest,
 )
 from leftoff.tables import table
+from leftoff.text.markdown import HEADING, PROSE_KINDS, blocks_of
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
@@ -52,7 +54,7 @@ _RE = re.patterns(table(__file__, "overview.toml"))
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
 # Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
 # on a screen of sixty lines.
-FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
+FIRST = {"asked": 5, "words": 4, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
 # Files that are named of those in a branch that may not have run. Chosen by hand.
 MAYBE = 3
 # Code points of a check with what it ran on. Chosen by hand.
@@ -72,6 +74,10 @@ OUTCOMES = {
 # hand: a line such as "Implement the following plan:" says nothing alone.
 ENOUGH = 60
 
+
+# Code points of last words beside which the report before them is shown. Chosen by hand: so
+# long are "You're welcome" and "Committed as ...".
+FEW = 160
 
 # Code points of an item that a screen of 96 columns shows of it. Chosen by hand.
 ROOM = 150
@@ -145,6 +151,7 @@ def overview(summary: SafeSummary) -> Overview:
     handover, asked = handover_of(summary), _asked(summary)
     found = (
         asked,
+        _last_words(summary, handover),
         _decisions("decided", "You decided", summary, asked.shown(everything=False)),
         _decisions("likely", "Likely decided by the agent", summary),
         _checks(summary.checks),
@@ -343,6 +350,30 @@ def _request(request: UserRequest) -> Item:
     if request.kind == "remark" and request.status == "open":
         note = "not answered"  # as far as leftoff knows, it asks for no work
     return Item(text, request.ref, outcome, note, short=short)
+
+
+def _last_words(summary: SafeSummary, handover: Handover) -> Part:
+    """The agent's last words by paragraph and list item, each with the heading or the label
+    before it, without code; where they are few, its report before them, too. A question that
+    the state names is not repeated."""
+    title, said = "The agent's last words", handover.last_words or Fact("", "", -1)
+    found: list[str] = []
+    head = ""
+    for start, end, kind in blocks_of(said.text)[0]:
+        if kind not in PROSE_KINDS:
+            found += [head] if head else []  # what it announced is not shown
+            head = ""
+            continue
+        text = flat(unmarked(said.text[start:end]))
+        text = f"{head.rstrip(':： ')}: {text}" if head else text
+        head = text if kind == HEADING or text.endswith((":", "：")) else ""
+        if not head and len(text) > 1 and text not in flat(handover.state.question):
+            found.append(text)
+    items = [Item(text, None if n else _ref(summary, said)) for n, text in enumerate(found)]
+    if handover.report and sum(map(len, found)) < FEW:
+        title = f"{title}, and its report before them" if found else "The agent's report"
+        items += [Item(flat(f.text), _ref(summary, f)) for f in handover.report]
+    return _part("words", title, items)
 
 
 def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item] = ()) -> Part:
