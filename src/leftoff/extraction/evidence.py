@@ -67,7 +67,8 @@ class Touched(_Asks, frozen=True, gc=False, tag="f", array_like=True):
         path: absolute where the working directory is known; "" where a call that changes a file
             records none.
         target: the new path of a move.
-        text: the new text, recorded only for files that a command may run or read as its input.
+        text: the new text, recorded only for files that a command may run or read as its input;
+            of a removal without a path the file that its reason names.
         old: what `text` replaces; "" where it is the whole file or the lines below.
         first, last: the lines that `text` replaces, from 1; 0 where none are named."""
 

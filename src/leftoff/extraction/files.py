@@ -9,7 +9,7 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Ran, Touched
 from leftoff.extraction.extractor import FILE, View
-from leftoff.formats.vocabulary import argument, text_argument
+from leftoff.formats.vocabulary import argument, first_text, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.shell.embedded.steps import RUNNABLE
 from leftoff.shell.paths import absolute
@@ -24,6 +24,9 @@ MAX_SCRIPT = 20_000
 _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
 # Tools that refuse to write a file that exists.
 _CREATE_ONLY = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
+
+# Editors that create a file as well, of which some recordings show nothing but the path.
+_EDIT_CREATES = frozenset({"edit_file", "edit_file_v2"})
 
 # Editors whose `create` replaces a file that exists; others refuse.
 _CREATE_REPLACES = frozenset(
@@ -69,10 +72,11 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> Iterable[Evidence]:
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
     unnamed = [""] if verb != "read" else []
+    why = _RE["named_first"].match(text_argument(call, "reason")) if verb == "delete" else None
     return [
         Touched(ref, number, call.name, verb, absolute(path, cwd), target, *new)
         for path in edited_paths(call) or unnamed
-        for new in (_new_text(call, verb, path),)
+        for new in ((why[1],) if why else _new_text(call, verb, path),)
     ]
 
 
@@ -90,6 +94,11 @@ def operation(call: ToolCall) -> str:
             return "edit"
         if kind == "edit" and argument(call, "old") == "" and call.name in {"edit", "Edit"}:
             return "write"  # an empty old text creates the file
+        given = call.input if isinstance(call.input, dict) else {}
+        if kind in {"edit", "create"} and (shown := first_text(given, ("diff",))):
+            return "write" if _RE["whole_file"].fullmatch(shown) else "edit"
+        if call.name in _EDIT_CREATES and len(given) == 1 and edited_paths(call):
+            return "write"
         if kind == "edit" and not edited_paths(call) and text_argument(call, "patch"):
             return "patch"
         if kind == "create":

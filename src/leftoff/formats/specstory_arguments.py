@@ -198,6 +198,8 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
         elif (link := _LINK.search(rest) or _LINK.search(head)) is not None:
             path = unquote(link[1])
             given["file_path"] = path[1:] if path[2:3] == ":" else path
+        elif kind == "delete" and head.strip():
+            given["explanation"] = unescape(head.strip().removeprefix("Explanation: "))
     elif kind == "fetch" and inline is not None:
         given["url"] = unescape(inline[1])
     elif head.strip():

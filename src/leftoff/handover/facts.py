@@ -377,10 +377,23 @@ def _by_recency(files: Iterable[FileModification]) -> list[FileModification]:
 
 
 def net_files(files: Iterable[FileModification]) -> list[FileModification]:
-    """Changed files without the old places of moved ones, which the new ones name."""
+    """Changed files without the old places of moved ones, which the new ones name, and without
+    those of which no more is known than that a folder was made or removed with them."""
     files = list(files)
     moved = {f.renamed_from for f in files if f.renamed_from}
-    return [f for f in files if not (f.action == "deleted" and f.path in moved)]
+    folders = [f for f in files if f.path[-1:] == "/"]
+    return [
+        f
+        for f in files
+        if not (f.action == "deleted" and f.path in moved)
+        and not any(
+            f.path.startswith(folder.path)
+            and f.path != folder.path
+            and (f.action, f.last_message) == (folder.action, folder.last_message)
+            and f.refs[:1] == folder.refs[:1]
+            for folder in folders
+        )
+    ]
 
 
 def _inside(text: str, folder: str) -> str:

@@ -44,8 +44,8 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     folder, _, was = file.renamed_from.rstrip("/").rpartition("/")
     if was and was != _base(file.path):
         notes.append(f"was {brief(was, 120)}")
-    elif file.renamed_from:
-        notes = ["moved"] if short else [*notes, f"was in {brief(folder, 120)}"]
+    elif file.renamed_from and not short:
+        notes.append(f"was in {brief(folder, 120)}")
     notes += [file.certainty] if file.certainty != "sure" else []
     notes += [f"{file.branch} branch"] if file.branch else []
     if short and file.action == "deleted" and file.last_message >= 0:
@@ -114,7 +114,7 @@ def _named_together(
     for file in files:
         folder = folders.get(file.path, "")
         notes = [note for note in _least(file, short=True) if note[0] not in "+#"]
-        done = ", ".join(["moved"] if file.renamed_from else notes) or "modified"
+        done = ", ".join(notes[: 1 if file.renamed_from else None]) or "modified"
         name = inline(file.path[len(folder) + 1 :] if folder else file.path)
         same.setdefault((folder, done), []).append(name)
     return [

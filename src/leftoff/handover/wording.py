@@ -102,11 +102,11 @@ def action_of(file: FileModification) -> str:
 
 
 def change_of(file: FileModification) -> str:
-    """What happened to a file: `action_of`, and of a new one that its place is that of a later
-    change, where no count of lines says so."""
+    """What happened to a file: moved or `action_of`, and of one with a new path that its place
+    is that of a later change, where no count of lines says so."""
     first = min((ref.message for ref in file.refs), default=file.last_message)
     later = file.action == "created" and file.added is None and first < file.last_message
-    return "created, later modified" if later else action_of(file)
+    return ("moved" if file.renamed_from else action_of(file)) + ", later modified" * later
 
 
 def unnamed_changes(effects: Iterable[UnknownEffect], *, listed: bool = True) -> str:
@@ -115,12 +115,14 @@ def unnamed_changes(effects: Iterable[UnknownEffect], *, listed: bool = True) ->
 
     Args:
         listed: changed files stand beside the phrase."""
-    edits, others = Counter[str](), Counter[str]()
+    edits, removals, others = Counter[str](), Counter[str](), Counter[str]()
     for effect in effects:
         known = effect.action != "unknown" and kind_of(effect.tool) in EDITS
-        (edits if known else others)[brief(effect.tool, 40)] += effect.count
+        counts = others if not known else removals if effect.action == "deleted" else edits
+        counts[brief(effect.tool, 40)] += effect.count
     found = {
         "edits of files that are not recorded": edits,
+        "removals of files that are not recorded": removals,
         f"may have changed {'these or others' if listed else 'files'}": others,
     }
     return "; ".join(f"{head}: {_ranked(n)}" for head, n in found.items() if n)

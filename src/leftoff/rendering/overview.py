@@ -493,7 +493,7 @@ def _counted_as(file: FileModification, projects: Sequence[str]) -> str:
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
     """A changed file. That it is not committed is said in sessions with `commits` alone; of one
     that only a subagent touched no message is named, since that has numbers of its own."""
-    change = "moved" if file.renamed_from else change_of(file)
+    change = change_of(file)
     words = [] if change in {"modified", "moved"} else [change]
     words += [file.certainty] if file.certainty != "sure" else []
     words += [f"{file.branch} branch"] if file.branch else []

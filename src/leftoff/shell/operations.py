@@ -316,10 +316,14 @@ def looks_like_directory(path: str) -> bool:
     if path[-1:] == "/":
         return True
     stem, dot, suffix = name.rpartition(".")
-    # `dist` and `.venv` are directories, `notes.txt` and `Makefile` are files.
+    # `dist` and `.venv` are directories, `notes.txt`, `Makefile` and `.gitignore` are files.
     plain = not (dot and stem and suffix) and not name[:1].isupper()
-    return plain or bool(stem) and suffix in _FOLDERS
+    hidden = name[:1] == "." and name.endswith(_HIDDEN_FILES) and name != ".venv"
+    return plain and not hidden or bool(stem) and suffix in _FOLDERS
 
+
+# Ends of names of hidden files.
+_HIDDEN_FILES = ("ignore", "rc", "keep", "attributes", "modules", "editorconfig", "env")
 
 # Ends of names of directories: what macOS opens as one thing, and bare repositories.
 _FOLDERS = frozenset("app bundle framework xcodeproj xcworkspace egg-info dSYM git".split())

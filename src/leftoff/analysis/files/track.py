@@ -266,10 +266,13 @@ class Tracker:
         lost = outcome is None and self.has_results and act.tool not in self.silent
         if outcome is not None and outcome.status not in {"ok", "unknown"}:
             return
-        path = self.resolve_path(act.path)
+        path = self.resolve_path(act.path) or self._only(
+            act.text if act.verb == "delete" else ""
+        )
         call = self.call_site(act.ref, act.tool)
         if not path:
-            self.unseen.append(UnknownChange(act.tool, "modified", call.ref))
+            did = "deleted" if act.verb == "delete" else "modified"
+            self.unseen.append(UnknownChange(act.tool, did, call.ref))
             return
         if lost:  # whether it was carried out is not recorded
             if act.verb in {"edit", "write", "create"}:
@@ -309,6 +312,11 @@ class Tracker:
         self.update_text(path, act)
         tool, edited = (UNDO, self.edits[path]) if verb == "undo" else ("", 1)
         self.add_event(call, path, action, certainty, tool=tool, restored=not edited)
+
+    def _only(self, name: str) -> str:
+        """The one file of the session so far with a name; "" for none or several."""
+        found = [p for p in self.touched if name and f"/{p}".endswith(f"/{name}")]
+        return found[0] if len(found) == 1 and self.known.kind(found[0]) != "absent" else ""
 
     def record_move(self, call: _CallSite, path: str, target: str, certainty: str) -> None:
         """A file was renamed."""
