@@ -158,7 +158,7 @@ class Check(Shown, frozen=True):
         failing: names of what failed, at most 20.
         line: the line of the output that tells most; "" if there is none.
         tail: the last lines of the output, at most 400 code points.
-        edited_since: a file was edited after it.
+        edited_since: a file on which it may depend was edited after it.
         mended: its program was run later to mend what it had found, and succeeded.
         ref: the call.
         result: its output, None if it was not recorded."""
@@ -381,8 +381,9 @@ class Command(Shown, frozen=True):
 
 
 class CallOutcome(Shown, frozen=True):
-    """One of the last calls. status: ok | failed | denied | interrupted | running | unknown,
-    "" without a result. `line`: the line that says why it failed."""
+    """One of the last calls. status: ok | failed | denied | interrupted | timed out | running |
+    unknown, "" without a result; a command is "ok" only if an exit status says so of all that
+    it ran. `line`: the line that says why it failed."""
 
     tool: str
     text: str

@@ -81,6 +81,18 @@ def edits(view: SessionView) -> dict[Call, tuple[str, ...]]:
     return {at: did for at, did in found.items() if at not in left_out}
 
 
+def code_edits(view: SessionView) -> set[int]:
+    """The messages of the calls that changed more of the work than documents."""
+    found = {at[0] for at in edits(view)}
+    changed: dict[int, bool] = {}
+    for touched in view.each(Touched):
+        at = touched.call[0]
+        if at in found and touched.verb != "read":
+            document = _RE["document"].search(touched.path) is not None
+            changed[at] = changed.get(at, True) and document
+    return {at for at in found if not changed.get(at)}
+
+
 class Done:
     """What was done when: the places (message and part) of each activity, in order."""
 

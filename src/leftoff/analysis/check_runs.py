@@ -222,6 +222,33 @@ def runs_of(command: str, script: Script) -> Line:
     return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
 
 
+@per_command
+def tells_of_all(command: str, script: Script) -> bool:
+    """Whether the success of a command line is that of all that it runs. A filter behind a
+    pipe, a later command, `||` or a loop may succeed whatever the program before it did."""
+    return _tells_of_all(script.body, strict="pipefail" in command)
+
+
+def _tells_of_all(node: Statement, *, strict: bool) -> bool:
+    if isinstance(node, Command):
+        inner = _inner_script(_words(node))
+        return inner is None or _tells_of_all(analyze(inner).body, strict="pipefail" in inner)
+    if isinstance(node, Group):
+        return _tells_of_all(node.item, strict=strict)
+    if isinstance(node, Logical):
+        sides = node.left, node.right
+        return node.both and all(_tells_of_all(side, strict=strict) for side in sides)
+    if not isinstance(node, Sequence | Pipeline):
+        return False
+    before = node.items[:-1]
+    quiet = all(
+        isinstance(i, Command) and program_of([*_words(i, 1), ""][0]) in WORDS["quiet"]
+        for i in before
+    )
+    whole = quiet or strict and isinstance(node, Pipeline)
+    return whole and all(_tells_of_all(item, strict=strict) for item in node.items)
+
+
 def own_command(command: str, kind: str, tool: str) -> str:
     """The part of a command line that is a check itself, "" if it cannot be found.
 

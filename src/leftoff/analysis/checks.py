@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import edits
+from leftoff.analysis.activities import code_edits, edits
 from leftoff.analysis.check_commands import BY_NAME, Run, covers, mending_runs, program_of
 from leftoff.analysis.check_lines import (
     RULES,
@@ -45,6 +45,7 @@ from leftoff.analysis.check_runs import (
     printed_nothing,
     runs_of,
     shown_by_later,
+    tells_of_all,
 )
 from leftoff.extraction.checks import MAX_APART
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
@@ -80,6 +81,32 @@ _NO_OUTCOME = {
 def checks(view: SessionView) -> tuple[Check, ...]:
     """The checks of a session in order. A call that was refused ran none."""
     return _Judge(view).judge()
+
+
+@once
+def _reports_failures(view: SessionView) -> bool:
+    """Whether the recorder gives failed calls with exit codes."""
+    returned = view.each(Returned, rewound=True)
+    return any(r.status == "error" and r.exit_code is not None for r in returned)
+
+
+def _worked(view: SessionView, ran: Ran, status: str, code: int | None) -> bool | None:
+    """Whether a command line as a whole succeeded, None where the recorder does not say.
+
+    Args:
+        status, code: of its result."""
+    if code is not None:
+        return None if code in _KILLED else code == 0
+    # Claude Code marks a failed command and says nothing of one that worked; other clients
+    # say "ok" of any command that they could start.
+    trusted = ran.tool == "Bash" or (ran.tool == "bash" and _reports_failures(view))
+    return True if trusted and status == "ok" and not ran.background else None
+
+
+def all_worked(view: SessionView, ran: Ran, outcome: Returned) -> bool:
+    """Whether a command line is known to have succeeded, with all that it runs."""
+    whole = tells_of_all(ran.command)
+    return whole and _worked(view, ran, outcome.status, outcome.exit_code) is True
 
 
 class _Output(Struct):
@@ -152,15 +179,12 @@ class _Judge:
         ]
         formatted = {message for message, *_ in self.mended}
         self.edits = sorted({message for message, _ in edits(view)} | formatted)
+        self.code_edits = sorted(code_edits(view) | formatted)
         self.outputs = view.by_call(Checked)
         self.jobs: dict[str, list[Checked]] = {}
         for checked in view.each(Checked):
             if checked.task:
                 self.jobs.setdefault(checked.task, []).append(checked)
-        self.reported = any(
-            r.status == "error" and r.exit_code is not None
-            for r in view.each(Returned, rewound=True)
-        )
 
     def judge(self) -> tuple[Check, ...]:
         found: list[Check] = []
@@ -225,13 +249,7 @@ class _Judge:
         outcome = output.outcome
         if outcome is None or output.stopped:
             return None
-        if output.code is not None:
-            return None if output.code in _KILLED else output.code == 0
-        # Claude Code marks a failed command and says nothing of one that worked; other clients
-        # say "ok" of any command that they could start.
-        trusted = ran.tool == "Bash" or (ran.tool == "bash" and self.reported)
-        started = outcome.status == "ok" and not ran.background
-        return True if started and trusted else None
+        return _worked(self.view, ran, outcome.status, output.code)
 
     def _of_line(
         self, ran: Ran, line: Line, output: _Output, ok: bool | None, total: int
@@ -327,8 +345,10 @@ class _Judge:
         if not line and outcome is not None and verdict == "unknown":
             stopped = run.how.timed and output.code == _TIMED_OUT
             line = _NO_OUTCOME.get("timeout" if stopped else outcome.status, "")
-        at = ran.ref.message
-        place = bisect_right(self.edits, at)
+        at, known = ran.ref.message, BY_NAME.get(tool)
+        of_code = known is not None and not known.documents
+        of_code = of_code and not (run.wrapper and run.kind != "test")
+        changes = self.code_edits if of_code else self.edits
         return Check(
             kind=one.kind,
             tool=tool,
@@ -343,7 +363,7 @@ class _Judge:
             failing=tuple(failing[:MAX_FAILING]) if verdict == "failed" else (),
             line=line,
             tail=output.tail,
-            edited_since=place < len(self.edits),
+            edited_since=bisect_right(changes, at) < len(changes),
             mended=verdict == "failed"
             and any(
                 message > at

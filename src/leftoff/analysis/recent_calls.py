@@ -7,7 +7,7 @@ from itertools import islice
 from operator import itemgetter
 
 from leftoff.analysis.activities import activities, of_edit
-from leftoff.analysis.checks import checks
+from leftoff.analysis.checks import all_worked, checks
 from leftoff.extraction.checks import Checks
 from leftoff.extraction.evidence import Asked, Called, Checked, Edited, Failed, Ran, Touched
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
@@ -28,6 +28,9 @@ MAX_STEPS, MAX_STEP_CALLS = 30, 200
 MAX_TARGETS, MAX_TARGET = 6, 50
 
 _STATUS = {one: one for one in ("ok", "denied", "interrupted", "running", "unknown")}
+_STATUS["timeout"] = "timed out"
+# Kinds of calls that run a program.
+_COMMANDS = frozenset({"shell", "powershell", "script"})
 # Of these, many in a row stand as one step: which file was read first tells little.
 _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"})
 
@@ -52,6 +55,13 @@ def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome
                 outcome, status = end, _STATUS.get(end.status, "failed")
         if status in {"ok", "unknown"} and outcome is not None and outcome.exit_code:
             status = "failed"
+        ran = view.commands.get(place)
+        if (
+            status == "ok"
+            and call.kind in _COMMANDS
+            and not (ran and outcome and all_worked(view, ran, outcome))
+        ):
+            status = "unknown"
         text, edit = _words(view, call), edits.get(place)
         if edit is not None:
             text = edit.path + (f":{edit.first}-{edit.last}" if edit.first else "")
@@ -151,7 +161,8 @@ def steps(view: SessionView, written: Mapping[Call, Sequence[str]]) -> tuple[Ste
         if typed and typed[0] < at:
             typed = [message for message in typed if message > at]
             same.clear()
-        key = (step.kind, step.status) if quiet else (step.kind, step.text)
+        known = "" if step.status in {"ok", "unknown"} else step.status
+        key = (step.kind, known) if quiet else (step.kind, step.text)
         if key not in same:
             if not quiet:
                 same.clear()

@@ -4,7 +4,7 @@ from msgspec import UNSET, UnsetType
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import activities
-from leftoff.analysis.checks import checks
+from leftoff.analysis.checks import all_worked, checks
 from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
@@ -114,7 +114,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
         last[text] = Command(
             text,
             min(found, key=_ACTIONS.index),
-            _passed(outcome, verdicts.get(place)),
+            _passed(view, ran, outcome, verdicts.get(place)),
             (before.count if before else 0) + 1,
             view.ref(ran.ref),
         )
@@ -123,15 +123,17 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
     return tuple(order[:MAX_COMMANDS])
 
 
-def _passed(outcome: Returned, verdicts: set[str] | None) -> bool | None:
-    """Whether a command succeeded: by the verdicts on its checks, else by its exit code."""
+def _passed(
+    view: SessionView, ran: Ran, outcome: Returned, verdicts: set[str] | None
+) -> bool | None:
+    """Whether a command succeeded: by the verdicts on its checks, else by its exit status."""
     if verdicts is not None:
         if "failed" in verdicts:
             return False
         return None if "unknown" in verdicts else True
-    if outcome.exit_code is not None:
-        return outcome.exit_code == 0
-    return {"ok": True, "unknown": None}.get(outcome.status, False)
+    if outcome.exit_code or outcome.status not in {"ok", "unknown", "running"}:
+        return False
+    return all_worked(view, ran, outcome) or None
 
 
 def _variables(view: SessionView) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class CheckTool(Struct, frozen=True):
     silent: bool = False
     loud: bool = False
     partial: bool = False
+    documents: bool = False
     failure: str = ""
 
 

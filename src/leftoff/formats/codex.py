@@ -89,6 +89,8 @@ class CodexReader(ItemReader):
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = field(default_factory=dict)
     """Exit codes by call id, from events that precede the output item of the call."""
+    running: dict[str, bool] = field(default_factory=dict)
+    """The ids of calls whose command still ran when their output was recorded."""
     asked: bool = False
     """Another agent, or the client's own review, asks in this recording: no person does."""
     copied: bool = False
@@ -167,6 +169,8 @@ class CodexReader(ItemReader):
         if kind == "token_count":
             return _token_count(payload.at("info"))
         if kind == "exec_command_end":
+            if self.running.pop(payload.text("call_id"), False):
+                return (rec.SessionFacts(ended=payload.identity("process_id")),)
             _store(self.exit_codes, payload.text("call_id"), payload.number("exit_code"))
         elif kind == "patch_apply_end":
             succeeded = payload.get("success") is not False
@@ -272,6 +276,7 @@ class CodexReader(ItemReader):
             status = "error" if code else "ok"
         elif _RUNNING in text[:400]:
             status = "running"
+            _store(self.running, call, True)
         elif text.startswith(_NEVER_RAN):
             status = "denied"
         elif text.startswith("aborted"):

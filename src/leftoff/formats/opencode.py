@@ -26,6 +26,8 @@ _STOPS = {"stop": "end", "tool-calls": "more"}
 _ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted": "deleted"}
 
 
+# What the client adds to the output of a command that it stopped.
+_LATE = re.compile(r"exceed(?:ing|ed) timeout \d")
 _FOLDER = re.compile(r"<path>[^\n]*</path>\n<type>directory</type>\n")
 
 
@@ -134,9 +136,10 @@ class OpencodeReader(ItemReader):
         if status == "error":
             status = failure(text, interrupted=facts.get("interrupted") is True)
         # A command that failed or took too long is "completed", too.
-        elif code and status == "ok":
-            late = "exceeding timeout" in text[-400:] or "exceeded timeout" in text[-400:]
-            status = "timeout" if late else "error"
+        elif status == "ok" and code != 0 and _LATE.search(text[-400:]):
+            status = "timeout"
+        elif status == "ok" and code:
+            status = "error"
         child = facts.identity("sessionId")
         yield rec.ToolResult(call, text, status, code, {"agent": child} if child else None)
         files = [

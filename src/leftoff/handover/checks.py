@@ -8,7 +8,8 @@ from leftoff.model import Ref
 from leftoff.summary import Check
 from leftoff.tables import table
 
-_RE = re.patterns(table(__file__, "checks.toml"))
+_TABLE = table(__file__, "checks.toml")
+_RE, _INCLUDES = re.patterns(_TABLE["patterns"]), _TABLE["includes"]
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
@@ -39,6 +40,8 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
         words = _RE["selected"].findall(check.scope) if whole else []
         if all(any(_selects(word, name) for word in words) for name in other.failing):
             return True
+    if check.verdict == "passed" and other.verdict == "failed" and _compiles(check, other):
+        return True
     known = check.verdict != "unknown"
     covers = known and (
         not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
@@ -48,6 +51,31 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
         same = _place_of(other) == _place_of(check) != ""
     same = same and (known or other.verdict == "unknown")
     return (covers or same) and _is_same(check, other)
+
+
+def _compiles(check: Check, other: Check) -> bool:
+    """Whether a run compiled all that an earlier one did which does nothing else: its command
+    has the same options, and leaves out no package."""
+    if check.tool not in _INCLUDES.get(other.tool, "").split(", "):
+        return False
+    variables = [sorted(_RE["variable"].findall(c.command)) for c in (other, check)]
+    if variables[0] != variables[1] or not may_be_one(folder_of(check), folder_of(other)):
+        return False
+    asked, had = _compiled(other), _compiled(check)
+    if any(_RE["narrows"].fullmatch(word) for word in had - asked):
+        return False
+    if check.tool.startswith("go "):  # packages by their paths; without one, the folder
+        paths = {word for word in asked if word[:1] != "-"}
+        if "./..." in had:
+            asked -= paths
+        elif not paths and any(word[:1] != "-" for word in had):
+            return False
+    return asked <= had
+
+
+def _compiled(check: Check) -> set[str]:
+    """The words of a compiling command that say what it compiles."""
+    return set(_RE["output"].sub("", command_of(check)).split()[2:])
 
 
 def _place_of(check: Check) -> str:

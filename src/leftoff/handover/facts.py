@@ -429,10 +429,9 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         note += ", edited since" if check.edited_since and check.basis != "not_run" else ""
         failed = check.verdict == "failed"
         telling = [", ".join(check.failing[:5]), check.line] if failed else []
-        # The latest run first; an earlier failure with nothing edited since comes next.
-        weight = 0.9 if failed and not check.edited_since else 0.5
-        weight = weight if found else 1.0
-        more = ": ".join(filter(None, telling))
+        # What fails comes first where there is little room, then the latest run.
+        weight = 1.0 if failed else 0.9 if not found else 0.5
+        more = _inside(": ".join(filter(None, telling)), folder)
         found.append(Fact(command, note, check.ref.message, "tool", weight, more))
     return tuple(found)
 
@@ -457,6 +456,8 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
 
 
 _DID = {"edited": "edited", "looked": "looked at"}
+# What is said of a step's result: nothing where the recorder does not tell how it ended.
+_RESULTS = {"": "no result recorded", "unknown": ""}
 # A hundredth is worth one step. Chosen by hand; not measured.
 _STEP_WEIGHTS = {"ran": 0.05, "looked": -0.1}
 
@@ -468,9 +469,12 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
         weight = place / 100 + _STEP_WEIGHTS.get(step.kind, 0.0)
         at, text = step.ref.message, _inside(step.text, folder)
         if step.kind != "said":
+            note = _RESULTS.get(step.status, step.status)
             speaker = "tool" if step.kind == "ran" else "leftoff"
-            text = text if speaker == "tool" else f"{_DID[step.kind]} {text}"
-            yield Fact(text, step.status, at, speaker, weight, step.line)
+            if speaker != "tool":  # several calls in a row, with the result of the last
+                last = {"": "result of the last not recorded", "ok": ""}
+                text, note = f"{_DID[step.kind]} {text}", last.get(step.status, note)
+            yield Fact(text, note, at, speaker, weight, step.line)
         elif at != working.last_words.message:
             yield Fact(step.text, "", at, "agent", weight)
 

@@ -239,7 +239,8 @@ def words_of(fact: Fact, limit: int) -> str:
     and its place. A tool's words stand in backticks."""
     if fact.speaker == "tool":
         text = inline_code(fact.text, limit) + _note(fact)
-        return f"{text}: {inline_code(fact.more, limit // 2)}" if fact.more else text
+        more = inline_code(fact.more, limit // 2) if fact.more else "`…`"
+        return text if more == "`…`" else f"{text}: {more}"  # of one long word, nothing is left
     text = inline_prose(unmarked(fact.text), limit)
     if fact.more and fact.speaker == "person":
         text = f"asked: {inline_prose(fact.more, limit // 2)} - answered: {text}"
@@ -331,10 +332,7 @@ def _step(words: Fact | None, done: Fact | None) -> Line:
     acts = [""]
     if done:
         show = inline_code if done.speaker == "tool" else inline_prose
-        several = done.speaker == "leftoff"  # edits in a row, with the result of the last
-        unknown = "result of the last not recorded" if several else "no result recorded"
-        outcome = "" if several and done.note == "ok" else f": {done.note or unknown}"
-        end = f"{outcome} #{done.message + 1}"
+        end = f"{f': {done.note}' if done.note else ''} #{done.message + 1}"
         more = f": {inline_code(done.more, SHORT)}" if done.more else ""
         acts = [show(done.text, SHORT) + end + more, show(done.text, LEAST) + end]
     joined = " → " if words and done else ""
