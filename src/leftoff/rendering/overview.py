@@ -369,6 +369,7 @@ def _last_words(summary: SafeSummary, handover: Handover) -> Part:
         head = text if kind == HEADING or text.endswith((":", "：")) else ""
         if not head and len(text) > 1 and text not in flat(handover.state.question):
             found.append(text)
+    found += [head] if head else []
     items = [Item(text, None if n else _ref(summary, said)) for n, text in enumerate(found)]
     if handover.report and sum(map(len, found)) < FEW:
         title = f"{title}, and its report before them" if found else "The agent's report"
