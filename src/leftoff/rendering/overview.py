@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, deciding_part
@@ -356,7 +357,7 @@ def _last_words(summary: SafeSummary, handover: Handover) -> Part:
     """The agent's last words by paragraph and list item, each with the heading or the label
     before it, without code; where they are few, its report before them, too. A question that
     the state names is not repeated."""
-    title, said = "The agent's last words", handover.last_words or Fact("", "", -1)
+    said = handover.last_words or Fact("", "", -1)
     found: list[str] = []
     head = ""
     for start, end, kind in blocks_of(said.text)[0]:
@@ -372,9 +373,9 @@ def _last_words(summary: SafeSummary, handover: Handover) -> Part:
     found += [head] if head else []
     items = [Item(text, None if n else _ref(summary, said)) for n, text in enumerate(found)]
     if handover.report and sum(map(len, found)) < FEW:
-        title = f"{title}, and its report before them" if found else "The agent's report"
-        items += [Item(flat(f.text), _ref(summary, f)) for f in handover.report]
-    return _part("words", title, items)
+        report = [Item(flat(f.text), _ref(summary, f)) for f in handover.report]
+        items += [replace(report[0], note="the report before"), *report[1:]]
+    return _part("words", "The agent's last words", items)
 
 
 def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item] = ()) -> Part:
