@@ -168,7 +168,13 @@ class _Outcomes:
         ]
         self.moved = sorted(message for message, verbs, _ in moves if verbs)
         self.rows = view.thread.rows
-        did = [(at[0], found) for at, found in activities(view).items() if view.succeeded(at)]
+        # What is removed in a folder for temporary files was no part of the work.
+        passing = {at for at, r in view.commands.items() if _RE["temporary"].match(r.command)}
+        did = [
+            (at[0], {*found} - ({"tidy"} if at in passing else set()))
+            for at, found in activities(view).items()
+            if view.succeeded(at)
+        ]
         # What a server, such as a tracker, was asked to change.
         served = (
             call.message
@@ -178,8 +184,8 @@ class _Outcomes:
             if view.succeeded(call.call)
         )
         changed = {*self.edited, *served, *(m for m, verbs, _ in moves if verbs - _VISITS)}
-        self.changed = sorted(changed.union(m for m, found in did if _CHANGES & {*found}))
-        worked = changed.union(self.moved, (m for m, found in did if _RUNS & {*found}))
+        self.changed = sorted(changed.union(m for m, found in did if _CHANGES & found))
+        worked = changed.union(self.moved, (m for m, found in did if _RUNS & found))
         self.worked = sorted(worked)
         # A command that was typed as the request, run as it stands; work that was handed in.
         self.ran: dict[str, list[int]] = {one.text.strip(): [] for one in asked}

@@ -245,10 +245,13 @@ def answer_spans(
     position: int = 0,
 ) -> tuple[Typed, ...]:
     """Where a person's answers to an agent's questions stand in the text of a result, from a
-    position on, each between two marks; an answer may be a list of several."""
+    position on, each between two marks. An answer may be a list of several; those that the
+    client joined with commas are one."""
     spans: list[Typed] = []
     for answer in answers:
-        for words in answer if isinstance(answer, list) else [answer]:
+        several = answer if isinstance(answer, list) else [answer]
+        joined = ",".join(map(str, several))
+        for words in [joined] if f"{before}{joined}{after}" in text else several:
             at = text.find(f"{before}{words}{after}", position) if words else -1
             if isinstance(words, str) and at >= 0:
                 start = at + len(before)

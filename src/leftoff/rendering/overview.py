@@ -19,7 +19,8 @@ from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
-from leftoff.handover.standing import FEW_WORDS, has_words, inner_requests, last_commits_branch
+from leftoff.handover.request_notes import request_notes
+from leftoff.handover.standing import FEW_WORDS, has_words, last_commits_branch
 from leftoff.handover.wording import (
     action_of,
     change_of,
@@ -315,41 +316,35 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     return Item(text, turn.ref, outcome, output=failed)
 
 
-def _wholes(summary: SafeSummary) -> list[UserRequest]:
-    inner = inner_requests(summary.user_requests)
-    return [r for r in summary.user_requests if r not in inner]
-
-
 def _asked(summary: SafeSummary) -> Part:
-    wholes = _wholes(summary)
-    last = max((r.ref.message for r in wholes), default=-1)
+    notes = request_notes(summary)
+    last = max((r.ref.message for r in notes), default=-1)
     asked = [
         r
-        for r in wholes
+        for r, (status, _) in notes.items()
         if r.kind in ASKED
-        or (is_unfinished(r.status) and (r.kind != "choice" or r.ref.message == last))
+        or (is_unfinished(status) and (r.kind != "choice" or r.ref.message == last))
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
         or (r.kind == "remark" and r.status == "worked_on")
         or (r.kind == "command" and has_words(r))
     ]
     # A session of nothing but remarks shows these.
-    asked = asked or wholes
+    asked = asked or list(notes)
     most = FIRST["asked"]
     numbers = range(len(asked))
     # The first request is the goal, the last ones are where the work stands.
     first = numbers if len(asked) <= most else [0, *numbers[1 - most :]]
-    return Part("asked", "You asked", tuple(_request(r) for r in asked), tuple(first))
+    return Part(
+        "asked", "You asked", tuple(_request(r, *notes[r]) for r in asked), tuple(first)
+    )
 
 
-def _request(request: UserRequest) -> Item:
+def _request(request: UserRequest, status: str, note: str) -> Item:
     text, short = flat(_RE["template"].sub("\n— ", request.text)), ""
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = deciding_part(text, ROOM)
-    failed = request.status.rpartition("_")[2]  # `push_failed`
-    outcome, note = OUTCOMES.get(failed, ""), status_words(request.status)
-    if request.kind == "remark" and request.status == "open":
-        note = "not answered"  # as far as leftoff knows, it asks for no work
+    outcome = OUTCOMES.get(status.rpartition("_")[2], "")  # `push_failed`
     return Item(text, request.ref, outcome, note, short=short)
 
 
@@ -566,7 +561,8 @@ def turns(summary: SafeSummary) -> list[Turn]:
     """The time line: every prompt with what was done before the next one.
 
     A file is listed where a call that read or changed it stands, if the session changed it."""
-    prompts = [r for r in _wholes(summary) if has_words(r)]
+    notes = request_notes(summary)
+    prompts = [r for r in notes if has_words(r)]
     prompts.sort(key=lambda r: r.ref.message)
     ends = [*(r.ref.message for r in prompts[1:]), summary.stats.message_count + 1]
     changed = net_files([f for f in summary.file_modifications if f.action != "read"])
@@ -581,5 +577,5 @@ def turns(summary: SafeSummary) -> list[Turn]:
         )
         shown = tuple(_check(check) for check in reversed(checks))
         git = tuple(_git(event) for event in summary.git if event.ref.message in span)
-        found.append(Turn(_request(request), files, shown, git))
+        found.append(Turn(_request(request, *notes[request]), files, shown, git))
     return found

@@ -209,7 +209,7 @@ class _Screen:
         return f"  {self.style(*_MARKS.get(item.outcome, _OTHER_MARK))} "
 
     def _tail(self, item: Item) -> str:
-        words = wrap(item.note, self.width // 2, 1) if item.note else []
+        words = wrap(item.note, self.width * 2 // 3, 1) if item.note else []
         words += [message_number(item.ref)] if item.ref else []
         return "  " + " ".join(words) if words else ""
 

@@ -1,0 +1,114 @@
+"""What became of a request, in a few words for a person: its status, and the last commit that
+the agent made in answer to it."""
+
+from collections.abc import Iterator, Sequence
+
+from leftoff.analysis.files.edits import temporary_projects
+from leftoff.extraction.requests import RULES, matches
+from leftoff.extraction.rules import lowered
+from leftoff.handover.standing import inner_requests
+from leftoff.handover.wording import message_number, status_words
+from leftoff.shell.paths import is_temporary, is_within
+from leftoff.summary import ContextSummary, FileModification, GitEvent, UserRequest
+
+# Of a request with another status, nothing was committed, or it says so itself.
+_COMMITTED = frozenset({"worked_on", "done", "open", "interrupted"})
+# The agent ended its turn.
+_ENDED = frozenset({"worked_on", "done", "answered", "unknown"})
+
+_FORBIDS = next(rule for rule in RULES["standing"] if rule.id == "forbids")
+
+
+def request_notes(summary: ContextSummary) -> dict[UserRequest, tuple[str, str]]:
+    """The status of each request that is no part of another one, and a note on it; without a
+    status where no work on it is open or ended."""
+    inner = inner_requests(summary.user_requests)
+    wholes = [r for r in summary.user_requests if r not in inner]
+    ended = max((r.ref.message for r in wholes if r.status in _ENDED), default=-1)
+    commits = _commits(summary, wholes)
+    found: dict[UserRequest, tuple[str, str]] = {}
+    for request in wholes:
+        status, note = request.status, status_words(request.status)
+        if request.kind == "remark" and status == "open":
+            note = "not answered"  # as far as leftoff knows, it asks for no work
+        commit = commits.get(request, "")
+        forbids = request.kind == "constraint" and _FORBIDS.finder(lowered(request.text))
+        if forbids and status in _ENDED:
+            status = note = commit = ""  # it is followed or not, but no work that ends
+        elif status == "interrupted" and request.ref.message < ended:
+            status, commit = "", commit or "more said since"  # which may have changed it
+        found[request] = status, ", ".join(filter(None, (note, commit)))
+    return found
+
+
+def _commits(
+    summary: ContextSummary, requests: Sequence[UserRequest]
+) -> dict[UserRequest, str]:
+    """The last commit in answer to each request, where it is sure that it belongs to it."""
+    made = [e for e in summary.git if e.kind == "commit" and e.hash and e.shown]
+    projects = temporary_projects(summary.file_modifications, made)
+    files = [
+        f
+        for f in summary.file_modifications
+        if f.action != "read" and not f.branch and not is_temporary(f.path, projects)
+    ]
+    found: dict[UserRequest, str] = {}
+    for request, end in _spans(requests) if made else ():
+        start, source = request.ref.message, request.ref.source
+        within = [e for e in made if e.ref.source == source and start < e.ref.message < end]
+        if not within or request.status not in _COMMITTED or _is_passing(within[-1], made):
+            continue
+        commit, at = within[-1], within[-1].ref.message
+        before = [f for f in files if _is_touched(f, source, start, at)]
+        after = [f for f in files if _is_touched(f, source, at, end)]
+        # It may be work on something else, or in another repository.
+        unasked = not before and "commit" not in request.text.lower()
+        outside = commit.folder and not all(is_within(f.path, commit.folder) for f in before)
+        since = any(at < f.last_message < end for f in after)
+        # A file that was read or edited after it: which of both is not known.
+        unclear = not since and any(f.last_message >= end for f in after)
+        if unasked or outside or unclear or request.text.lower().startswith("why "):
+            continue
+        pushes = (e for e in summary.git if at <= e.ref.message < end)
+        push = next((e for e in pushes if _is_push_of(e, commit)), None)
+        words = f"commit {commit.hash[:10]}{' pushed' if push else ''}"
+        words += f" ({message_number((push or commit).ref)})"
+        found[request] = f"{words}, edited since" if since else words
+    return found
+
+
+def _is_touched(file: FileModification, source: int, after: int, before: int) -> bool:
+    return any(r.source == source and after < r.message < before for r in file.refs)
+
+
+def _spans(requests: Sequence[UserRequest]) -> Iterator[tuple[UserRequest, int]]:
+    """Requests in order, each with the message before which it was answered. A choice that the
+    agent asked for on the way, and "continue", belong to the request before."""
+    owners: list[UserRequest] = []
+    for request in sorted(requests, key=lambda r: r.ref.message):
+        last = owners[-1] if owners else None
+        if last is None or not (
+            request.ref.message == last.ref.message
+            or matches("goes_on", request.text)
+            or (request.kind == "choice" and request.status == last.status)
+        ):
+            owners.append(request)
+    ends = [*(r.ref.message for r in owners[1:]), 1 << 62]
+    return zip(owners, ends, strict=True)
+
+
+def _is_passing(commit: GitEvent, made: Sequence[GitEvent]) -> bool:
+    """Whether a commit is not the last word: it takes another one back or is to be folded into
+    it, or a later one takes it back or holds the same again."""
+    later = [e.text for e in made if e.ref.message > commit.ref.message]
+    again = any(text in {commit.text, f'Revert "{commit.text}"'} for text in later)
+    return again or commit.text.startswith(("Revert ", "fixup!", "squash!", "amend!"))
+
+
+def _is_push_of(event: GitEvent, commit: GitEvent) -> bool:
+    """Whether an event is the push of a commit; the first one of a branch names no hash."""
+    if event.kind != "push" or not event.shown or event.folder != commit.folder:
+        return False
+    if event.hash:
+        return event.hash.startswith(commit.hash) or commit.hash.startswith(event.hash)
+    return bool(commit.branch) and event.branch == commit.branch
