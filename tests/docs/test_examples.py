@@ -42,7 +42,8 @@ def console(body: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", *words], capture_output=True, cwd=ROOT, check=False,
             timeout=60,
-            env={k: v for k, v in os.environ.items() if k not in {"FORCE_COLOR", "PYTHONPATH"}},
+            env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"}
+            | {"PYTHONPATH": str(ROOT / "src")},
         )  # fmt: skip
         shown += done.stdout.decode().rstrip().splitlines()
         shown += done.stderr.decode().rstrip().splitlines()
