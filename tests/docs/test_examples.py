@@ -42,8 +42,7 @@ def console(body: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", *words], capture_output=True, cwd=ROOT, check=False,
             timeout=60,
-            env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"}
-            | {"PYTHONPATH": str(ROOT / "src")},
+            env={k: v for k, v in os.environ.items() if k not in {"FORCE_COLOR", "PYTHONPATH"}},
         )  # fmt: skip
         shown += done.stdout.decode().rstrip().splitlines()
         shown += done.stderr.decode().rstrip().splitlines()
