@@ -17,6 +17,7 @@ from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
 from leftoff.handover.wording import (
     brief,
+    compact,
     condensed,
     inline,
     inline_code,
@@ -35,10 +36,10 @@ LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 # what it said in a step where there is little room. Chosen by hand.
 LEAST, STEP = 70, 100
 
-# Code points of the shortest forms of a text without the words that say nothing
-# (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
-# anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions:
-# shorter ones no longer state what the message does, longer ones leave out others.
+# Code points of the shortest forms of a text (`wording.compact`, of the agent's `condensed`), by
+# speaker. Of the person's messages the longer one is taken before anything that weighs less is
+# shown. By `leftoff eval resume` on 39 recorded compactions: shorter ones no longer state what
+# the message does, longer ones leave out others.
 CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
 
 # Weight of a step in which the agent says more than what it does next: long words say what is
@@ -227,11 +228,12 @@ def _note(fact: Fact) -> str:
 
 
 def _condensed(fact: Fact, limit: int) -> str:
-    """The shortest form of a fact in words, without reasons."""
-    text = inline_prose(condensed(fact.text), limit)
-    if fact.more and fact.speaker == "person":
+    """The shortest form of a fact in words, without reasons. The person's are only cut."""
+    own = fact.speaker == "person"
+    text = inline_prose(compact(fact.text) if own else condensed(fact.text), limit)
+    if fact.more and own:
         text = f"{inline_prose(condensed(fact.more), limit // 2)} - answered: {text}"
-    return text + _note(replace(fact, note="") if fact.speaker == "person" else fact)
+    return text + _note(fact)
 
 
 def words_of(fact: Fact, limit: int) -> str:
@@ -302,12 +304,16 @@ def _alike(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Line]]:
 
 
 def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
-    """The person's messages; the latest long ones get room first."""
+    """The person's messages; the latest long ones get room first, and the last one that is open
+    has no form below `MIDDLE`: what is to be done next may stand at its end."""
     found: list[Line] = []
-    waiting = LATEST
+    waiting, last_open = LATEST, next((f for f in facts if f.weight == 1), None)
     for first, line in _alike(facts):
         long = len(first.text) > DECISION and waiting > 0
         waiting -= long
+        if first is last_open:
+            whole = tuple(form for form in line.forms if len(form) > MIDDLE)
+            line = replace(line, forms=whole or line.forms[:1])
         found.append(replace(line, enough=0 if long else max(0, len(line.forms) - 2)))
     return tuple(found)
 

@@ -154,17 +154,20 @@ def unmarked(text: str) -> str:
     return _RE["markdown"].sub(r"\1\2\3", text)
 
 
+def compact(text: str) -> str:
+    """A text on one line, without marks; of long paths their end. Not a word is left out."""
+    line = " ".join(clean(unmarked(text)).split())
+    return _RE["long_path"].sub(lambda m: _short_path(m.group()), line)
+
+
 def condensed(text: str) -> str:
-    """A text without the words that say nothing, on one line; of long paths their end.
+    """`compact` without articles and what opens a sentence, for the agent's words: those of a
+    person stay as they are.
 
-    Negations, questions, modal verbs, hedges, "just" and "only" stay.
-
-    >>> condensed("I think we should actually use the parser of the docs, shouldn't we?")
-    "I think we should use parser of docs, shouldn't we?"
+    >>> condensed("So please do not really use the parser of the docs, it kind of works")
+    'do not really use parser of docs, it kind of works'
     """
-    line = _RE["long_path"].sub(
-        lambda m: _short_path(m.group()), " ".join(clean(unmarked(text)).split())
-    )
+    line = compact(text)
     start = _RE["opening"].match(line)
     return _RE["empty"].sub("", line[start.end() if start else 0 :]).strip(" ,") or line
 
