@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LikelyDecisions, by_weight, is_sure
+from leftoff.analysis.decisions.shown import LikelyDecisions, binds, by_weight
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
@@ -26,6 +26,7 @@ from leftoff.handover.standing import (
     first_task,
     is_deleted,
     is_move,
+    is_overtaken,
     is_rule,
     is_statement,
     last_commits_branch,
@@ -208,8 +209,9 @@ def handover_of(summary: ContextSummary) -> Handover:
     last_at = last.ref.message if last else -1
     files, changed = summary.file_modifications, changed_files(summary)
     found = decided(summary, judged=reader is not None)
-    rules = [r.text for r in requests if r.kind == "constraint"]
-    standing, likely, on_the_way = _decisions(found, wholes, rules)
+    ruled = [r.text for r in requests if r.kind == "constraint"]
+    standing, likely, on_the_way = _decisions(found, wholes, ruled)
+    rules = {r for r in requests if is_rule(r) and not is_overtaken(r, typed)}
     known = {d.text for d in (*standing, *likely, *on_the_way)}
     typed_before = LikelyDecisions(requests)
     working, folder = summary.working_set, summary.session.cwd
@@ -225,12 +227,12 @@ def handover_of(summary: ContextSummary) -> Handover:
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
-            if r is not last and r is not first and not is_rule(r)
+            if r is not last and r is not first and r not in rules
         ),
         constraints=tuple(
             _request(r)
             for r in reversed(requests)
-            if is_rule(r) and r is not last and not _is_repeated(r, wholes)
+            if r in rules and r is not last and not _is_repeated(r, wholes)
         ),
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
@@ -566,10 +568,11 @@ def _decisions(
         notes = ["the person's"] if own else []
         notes += [decision.status] if decision.status != "made" else []
         notes += [f"instead of: {one.before.text}"] if one.before else []
+        if own and not binds(decision):
+            continue  # in the person's words, if there is room
         if own and len(notes) == 1:
-            sure = is_sure(decision.rule, decision.confidence)
-            if not sure or len(_WORD.findall(text)) <= MIN_WORDS:
-                continue  # in the person's words, if there is room
+            if len(_WORD.findall(text)) <= MIN_WORDS:
+                continue
             answer = text.rpartition(" → ")[2]
             if any(text in other or answer == other for other in quoted):
                 continue

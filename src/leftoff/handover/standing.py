@@ -218,11 +218,27 @@ def has_words(request: UserRequest) -> bool:
 
 
 def is_rule(request: UserRequest) -> bool:
-    """Whether the first sentence of a constraint, which is what is shown, asks for something:
-    what only says how the code is may be settled by now."""
+    """Whether the first sentence of a constraint, which is what is shown, asks for something
+    that holds for later requests: what only says how the code is may be settled by now, and so
+    may a question."""
     first = _RE["sentence"].split(request.text, 1)[0]
-    return request.kind == "constraint" and (
-        _RE["norm"].search(first) is not None or _RE["complaint"].search(first) is None
+    if request.kind != "constraint" or matches("passing", first):
+        return False
+    if first.endswith("?") or request.text.rstrip().endswith(":"):
+        return False
+    return _RE["norm"].search(first) is not None or _RE["complaint"].search(first) is None
+
+
+def is_overtaken(rule: UserRequest, typed: Iterable[UserRequest]) -> bool:
+    """Whether a rule forbids to change what a later message orders to be changed."""
+    forbidden = _RE["unchanged"].match(rule.text)
+    about = content_words(forbidden[1]) if forbidden else frozenset()
+    return any(
+        later.ref.message > rule.ref.message
+        and later.kind in {"task", "plan", "correction"}
+        and not about.isdisjoint(content_words(later.text))
+        and _RE["changes"].search(later.text) is not None
+        for later in (typed if about else ())
     )
 
 

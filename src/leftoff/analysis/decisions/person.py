@@ -64,6 +64,10 @@ ARROW = " → "
 TASK, ORDER, CHOICE, LIMIT = range(4)
 
 
+# Rule of what stands under a heading that says what is to be reached, or what is so.
+AIM = "aim"
+
+
 class Act(Struct, frozen=True):
     """A way to decide in words.
 
@@ -96,7 +100,9 @@ _TABLE = table(leftoff.extraction.__file__, "rules", "person.toml")
 ACTS = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
 
 _FOREIGN = frozenset(act.id for act in ACTS if act.foreign)
-_RANKS = {act.id: ORDER if act.foreign else act.rank for act in ACTS} | {"words": ORDER}
+# A yes to what the agent would do next settles no more than an order.
+_RANKS = {act.id: ORDER if act.foreign else act.rank for act in ACTS}
+_RANKS |= {"words": ORDER, "agreement": ORDER}
 # Rules whose sentences rule something out whatever their words.
 LIMITS = frozenset(act.id for act in ACTS if act.rank == LIMIT)
 
@@ -425,17 +431,19 @@ def _look(read: list[Sentence], number: int) -> str:
 
 
 def rank(decision: KeyDecision) -> int:
-    """How much a decision of the person settles; a doubt settles as little as just a task. Of
-    labelled sentences that are sure these shares decide: 0.74, 0.77, 0.90 and 0.93."""
+    """How much a decision of the person settles; a doubt, and what holds for one request only,
+    as little as just a task. Of labelled sentences that are sure these shares decide: 0.74,
+    0.77, 0.90 and 0.93."""
     low = lowered(decision.text).replace("’", "'")
-    if _pattern("unsure").search(low):
+    if _pattern("unsure").search(low) or matches("passing", decision.text):
         return TASK
-    least = _RANKS.get(decision.rule, CHOICE)
-    if decision.rule in _FOREIGN:
-        return least
-    if _pattern("limits").search(low):
+    limits = "foreign_limits" if decision.rule in _FOREIGN else "limits"
+    if decision.rule == AIM:
+        return TASK
+    if _pattern(limits).search(_RE["purpose"].sub("", low)):
         return LIMIT
-    return max(least, ORDER) if _pattern("manner").search(low) else least
+    least = _RANKS.get(decision.rule, CHOICE)
+    return max(least, CHOICE) if _pattern("picks").match(low) else least
 
 
 def _stated(
@@ -446,9 +454,10 @@ def _stated(
     are the person's own."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
-    asks, forbids = False, ""
+    asks, forbids, aims = False, "", ""
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
+        aims = _aims(asked.text, one, aims)
         if not one.item and asked.text[: one.start].rstrip(" \t")[-1:] in {"", "\n"}:
             forbids = said.rstrip("*:： ") if matches("forbids_list", said) else ""
         if said[-1] == ":" and (one.other or _RE["code"].match(asked.text, one.end)):
@@ -466,10 +475,21 @@ def _stated(
         if likely and is_pasted(asked, one.start, one.end):
             continue
         if likely and quotes.end(one.start, one.end) == one.end:
-            rule = one.act.id if one.act else "words"
+            rule = AIM if aims else one.act.id if one.act else "words"
             # Alone, an item of "you must not:" says the opposite.
             text = f"{forbids}: {said}" if one.item and forbids else said
             yield _decision(view, asked, one.start, one.end, text, rule, round(chance, 3))
+
+
+def _aims(text: str, one: Sentence, above: str) -> str:
+    """How the heading over a sentence is marked if nothing is settled below it, "" if there is
+    none; one without a mark of Markdown holds up to the next paragraph."""
+    start = text.rfind("\n", 0, one.start) + 1
+    mark, said = text[start : one.start].strip()[:1], text[one.start : one.end]
+    if not one.item and (mark == "#" or mark in {"", "*"} and said.endswith((":", "**"))):
+        return (mark or ":") if matches("aims_heading", said) else ""
+    new = not one.item and text[: max(0, start - 1)].rstrip(" \t")[-1:] == "\n"
+    return above if above == "#" or not new else ""
 
 
 # Code points; a shorter line was not broken by a terminal or an editor. Chosen by hand.

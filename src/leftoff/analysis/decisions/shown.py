@@ -8,7 +8,7 @@ from operator import attrgetter
 from msgspec import UNSET
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.person import LIMIT, LIMITS, ORDER, rank
+from leftoff.analysis.decisions.person import CHOICE, LIMIT, LIMITS, rank
 from leftoff.analysis.decisions.reversals import objects_to, topics
 from leftoff.extraction.decision_model import ENGLISH, PATTERNS
 from leftoff.summary import ContextSummary, KeyDecision, UserRequest
@@ -174,20 +174,23 @@ def is_sure(rule: str, confidence: float) -> bool:
     return confidence >= (RULED_OUT if rule in LIMITS else PERSON_SURE)
 
 
+def binds(decision: KeyDecision) -> bool:
+    """Whether a decision of the person is called one wherever it is shown: it is sure enough
+    and holds for later work, unlike an order that is carried out once."""
+    return rank(decision) >= CHOICE and is_sure(decision.rule, decision.confidence)
+
+
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     """The person's own decisions that stand, chosen likewise by what they settle, then by
-    confidence; without tasks, without what stands among the requests, since it is a whole one
+    confidence; without what stands among the requests, since it is a whole one
     or opens the first, unless it rules something out, and those too long to be read there."""
     tasks = [r.text.strip() for r in summary.user_requests if r.kind == "task"]
     first = tasks[0] if tasks else ""
 
     def shows(d: KeyDecision) -> bool:
         said = d.text.strip()
-        return (
-            rank(d) >= (LIMIT if said in tasks or first.startswith(said) else ORDER)
-            and is_sure(d.rule, d.confidence)
-            and len(d.text) <= MAX_TOLD
-        )
+        known = said in tasks or first.startswith(said)
+        return binds(d) and len(d.text) <= MAX_TOLD and (not known or rank(d) == LIMIT)
 
     own = [d for d in summary.key_decisions if d.owner == "user"]
     return _in_order(_different(own, shows))
