@@ -3,6 +3,7 @@ the agent made in answer to it."""
 
 from collections.abc import Iterator, Sequence
 
+from leftoff import lazy_re as re
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.extraction.requests import RULES, matches
 from leftoff.extraction.rules import lowered
@@ -10,12 +11,17 @@ from leftoff.handover.standing import inner_requests
 from leftoff.handover.wording import message_number, status_words
 from leftoff.shell.paths import is_temporary, is_within
 from leftoff.summary import ContextSummary, FileModification, GitEvent, UserRequest
+from leftoff.tables import table
 
 # Of a request with another status, nothing was committed, or it says so itself.
 _COMMITTED = frozenset({"worked_on", "done", "open", "interrupted"})
 # The agent ended its turn.
 _ENDED = frozenset({"worked_on", "done", "answered", "unknown"})
 
+# Code points; a shorter last line says too little alone ("why?"). Chosen by hand.
+MIN_POINT = 12
+
+_RE = re.patterns(table(__file__, "request_notes.toml"))
 _FORBIDS = next(rule for rule in RULES["standing"] if rule.id == "forbids")
 
 
@@ -39,6 +45,23 @@ def request_notes(summary: ContextSummary) -> dict[UserRequest, tuple[str, str]]
             status, commit = "", commit or "more said since"  # which may have changed it
         found[request] = status, ", ".join(filter(None, (note, commit)))
     return found
+
+
+def point_of(text: str) -> str:
+    """What is wanted in a prompt that begins with what was pasted: its last line if that asks,
+    else the first with an error; "" for any other prompt."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or not _is_pasted(lines[0]):
+        return ""
+    last = lines[-1]
+    asks = any(matches(topic, last) for topic in ("orders", "wants", "asks"))
+    if asks and len(last) >= MIN_POINT and not _is_pasted(last):
+        return last
+    return next(filter(_RE["error"].search, lines), "")
+
+
+def _is_pasted(line: str) -> bool:
+    return matches("pasted", line) or _RE["pasted"].match(line) is not None
 
 
 def _commits(

@@ -19,7 +19,7 @@ from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
-from leftoff.handover.request_notes import request_notes
+from leftoff.handover.request_notes import point_of, request_notes
 from leftoff.handover.standing import FEW_WORDS, has_words, last_commits_branch
 from leftoff.handover.wording import (
     action_of,
@@ -263,7 +263,8 @@ def _goal(summary: SafeSummary, goal: Fact | None, asked: Sequence[Item] = ()) -
         if summary.stats.user_message_count:  # all of it before what is asked for by `since`
             return Item("nothing new from a person")
         return Item("nothing that a person typed is recorded")
-    text = _first_lines(goal.text)
+    point = point_of(goal.text) if len(goal.text) > ROOM else ""
+    text = f"… {flat(point)}" if point else _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
     # What a person wants changes: this is what it began with.
     ref = _ref(summary, goal)
@@ -344,6 +345,8 @@ def _request(request: UserRequest, status: str, note: str) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = deciding_part(text, ROOM)
+    elif point := point_of(request.text):
+        short = f"… {flat(point)}"
     outcome = OUTCOMES.get(status.rpartition("_")[2], "")  # `push_failed`
     return Item(text, request.ref, outcome, note, short=short)
 
