@@ -421,11 +421,13 @@ class Name(Shown, frozen=True):
 
 
 class Words(Shown, frozen=True):
-    """Words of the agent, their message, and in `recent` how likely they are a decision."""
+    """Words of the agent, their message, and in `recent` how likely they are a decision, and
+    their part if it is not the first."""
 
     text: str = ""
     message: int = -1
     weight: float = 0.0
+    part: int | UnsetType = UNSET
 
 
 class DiscardedFile(Shown, frozen=True):
@@ -450,11 +452,14 @@ class WorkingSet(Shown, frozen=True):
         recent: its latest sentences that may matter, the latest first, at most 200.
         calls, to_dos: the last calls in order, at most 12; the to-do list at the end.
         steps, report: what it did since its turn began; the words that ended the turn before.
+        remark: these words where they say little; `report` is then an earlier one, and no file
+            was edited between them. Absent if there is none.
         running, queued: started in the background, no end seen; typed and not delivered.
         discarded: files that it wrote and removed or renamed again; absent if there are none.
         task: the call that last read or wrote a plan or a ticket, with the start of its text in
             `line`; absent if there is none.
-        links: the last addresses in its words, the latest first; absent if there are none."""
+        links: the last addresses in its words, the latest first; absent if there are none.
+        last_edits: the last call of each turn that edited files; absent if there are none."""
 
     commit: str = ""
     commit_at_start: str = ""
@@ -467,11 +472,13 @@ class WorkingSet(Shown, frozen=True):
     to_dos: tuple[ToDo, ...] = ()
     steps: tuple[Step, ...] = ()
     report: Words = Words()
+    remark: Words | UnsetType = UNSET
     running: tuple[CallOutcome, ...] = ()
     queued: tuple[str, ...] = ()
     discarded: tuple[DiscardedFile, ...] | UnsetType = UNSET
     task: CallOutcome | UnsetType = UNSET
     links: tuple[Words, ...] | UnsetType = UNSET
+    last_edits: tuple[Ref, ...] | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):

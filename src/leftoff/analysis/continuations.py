@@ -72,6 +72,8 @@ def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:
                 said=place,
                 since=moved.get(heard.since, (-1,))[0],
                 report=(moved.get(heard.report[0], (-1,))[0], heard.report[1]),
+                remark=(moved.get(heard.remark[0], (-1,))[0], heard.remark[1]),
+                full=(moved.get(heard.full[0], (-1,))[0], heard.full[1]),
                 task=(moved.get(heard.task[0], (-1,))[0], *heard.task[1:]),
                 links={link: moved[at][0] for link, at in heard.links.items() if at in moved},
                 trail=[(moved[at][0], text) for at, text in heard.trail if at in moved],

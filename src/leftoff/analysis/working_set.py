@@ -1,16 +1,18 @@
 """The working set at the end: commands that succeeded, names in use, commit, variables."""
 
+from bisect import bisect_right
+
 from msgspec import UNSET, UnsetType
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import activities
+from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.checks import all_worked, checks
 from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
-from leftoff.extraction.evidence import Asked, Ran, Returned
+from leftoff.extraction.evidence import Asked, Ran, Returned, Said
 from leftoff.model import Ref
-from leftoff.session_view import SessionView
+from leftoff.session_view import Call, SessionView
 from leftoff.summary import CallOutcome, Command, Words, WorkingSet
 from leftoff.tables import table
 
@@ -21,6 +23,9 @@ MAX_COMMANDS = 20
 
 # At most so many sentences.
 MAX_SENTENCES = 200
+
+# Code points between two sentences that belong together. Chosen by hand.
+MAX_GAP = 8
 
 # Code points; a longer command is a script and left out.
 MAX_COMMAND = 300
@@ -47,9 +52,11 @@ def working_set(view: SessionView) -> WorkingSet:
         names=names_in_use(view),
         last_words=_words(view, view.state.last_at, view.state.last_words),
         report=_words(view, *view.heard.report),
+        remark=_words(view, *view.heard.remark) if view.heard.remark[1] else UNSET,
         queued=_queued(view),
         task=_task(view),
         links=_links(view),
+        last_edits=_last_edits(view),
     )
 
 
@@ -66,9 +73,24 @@ def _queued(view: SessionView) -> tuple[str, ...]:
 
 def _task(view: SessionView) -> CallOutcome | UnsetType:
     at, tool, words, text = view.heard.task
-    if at < 0 or at in view.abandoned:
+    if at < 0 or at in view.abandoned or _is_closed(view, at, words):
         return UNSET
     return CallOutcome(tool, words, "ok", view.ref(Ref(message=at)), text)
+
+
+def _is_closed(view: SessionView, at: int, words: str) -> bool:
+    """Whether a later command closed the ticket that a command showed."""
+    shown = _RE["ticket"].search(words)
+    if shown is None:
+        return False
+    named = rf"(?<![\w.-]){re.escape(shown[1])}(?![\w.-])"
+    return any(
+        ran.ref.message > at
+        and _RE["closes"].search(ran.command)
+        and re.search(named, ran.command)
+        and view.succeeded(ran.call)
+        for ran in view.each(Ran)
+    )
 
 
 def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
@@ -77,17 +99,42 @@ def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
     return tuple(found[::-1]) or UNSET
 
 
+def _last_edits(view: SessionView) -> tuple[Ref, ...] | UnsetType:
+    asked = [a.ref.message for a in view.active(Asked) if a.via != "answer"]
+    last: dict[int, Call] = {}
+    for place, did in activities(view).items():
+        if EDITING.intersection(did):
+            turn = bisect_right(asked, place[0])
+            last[turn] = max(place, last.get(turn, place))
+    return tuple(view.ref(Ref(message=m, part=p)) for m, p in sorted(last.values())) or UNSET
+
+
 def recent_sentences(view: SessionView) -> tuple[Words, ...]:
-    """The latest candidate sentences for decisions, each once."""
+    """The latest candidate sentences for decisions, each once; one that says how a fault was
+    mended stands with the fault, where both stand side by side."""
     found: dict[str, Words] = {}
+    after: Said | None = None
     for said, chance in chances(view):
-        if len(said.text) > 20:
-            found.setdefault(said.text, Words(said.text, said.ref.message, chance))
+        text = said.text
+        if after and _RE["remedy"].match(after.text) and _follows(said.ref, after.ref):
+            found.pop(after.text, None)
+            text = f"{text} {after.text}"
+        after = said
+        if len(text) > 20:
+            part = said.ref.part or UNSET
+            found.setdefault(text, Words(text, said.ref.message, chance, part))
             if len(found) == MAX_SENTENCES:
                 break
     # The newest message first, its sentences in the order in which they are read.
     in_order = list(found.values())[::-1]
     return tuple(sorted(in_order, key=lambda words: -words.message))
+
+
+def _follows(first: Ref, second: Ref) -> bool:
+    """Whether nothing stands between two sentences but a blank and marks."""
+    if (first.message, first.part) != (second.message, second.part):
+        return False
+    return 0 <= (second.start or 0) - (first.end or 0) <= MAX_GAP
 
 
 def _commands(view: SessionView) -> tuple[Command, ...]:

@@ -48,6 +48,9 @@ MIN_ECHO = 25
 # text. Chosen by hand.
 MAX_UNCLOSED = 16
 
+# Code points and line breaks of closing words that are a report, not a remark. Chosen by hand.
+REPORT, REPORT_LINES = 300, 3
+
 # What the agent said since its turn began: messages, and code points of each. Chosen by hand.
 MAX_TRAIL, MAX_REMARK = 30, 240
 
@@ -116,7 +119,10 @@ class Requests(Struct):
         since: the prompt with which the agent's turn began, -1 before the first. One that
             interrupts it, or is put into it, begins none.
         report: the end of the words with which the turn before that one ended, with their
-            message.
+            message; those of an earlier turn where these are only a `remark` and no file was
+            edited in between.
+        full: the end of the last closing words that are more than a remark, until the next
+            edit of a file.
         trail: what the agent said since, with the message.
         task: the plan or ticket that the agent last read or wrote: message, the call's name,
             its path or command, the start of the text.
@@ -138,6 +144,8 @@ class Requests(Struct):
     stopped: dict[str, int] = field(default_factory=dict)
     since: int = -1
     report: tuple[int, str] = (-1, "")
+    remark: tuple[int, str] = (-1, "")
+    full: tuple[int, str] = (-1, "")
     trail: list[tuple[int, str]] = field(default_factory=list)
     task: tuple[int, str, str, str] = (-1, "", "", "")
     proposed: list[tuple[int, int, str, str]] = field(default_factory=list)
@@ -168,6 +176,7 @@ class Requests(Struct):
     def _agent(self, view: View) -> None:
         """Takes up what the agent said and called in one message."""
         at, spoke, called = view.message.index, -1, -1
+        self._closed()
         for number, text in view.texts:
             if text and not text.isspace():
                 spoke, last = number, text
@@ -185,6 +194,7 @@ class Requests(Struct):
                 if part.kind == "ask":
                     self.questions = _questions(part)
                 elif part.kind in EDITS:
+                    self.full = (-1, "")
                     self._propose(at, number, part)
         self.stop = view.message.stop
         if self.ends and (called >= 0 or spoke >= 0):
@@ -193,6 +203,11 @@ class Requests(Struct):
             self.ends = ""
         elif spoke >= 0:
             self.ends = _ending(self.tail)
+
+    def _closed(self) -> None:
+        """Takes up words that no call of the agent has followed, if they are a report."""
+        if self.ends and len(self.tail) >= REPORT and self.tail.count("\n") >= REPORT_LINES:
+            self.full = self.said, self.tail
 
     def _linked(self, at: int, text: str) -> None:
         # An address in a block of code is part of an example or of an output.
@@ -284,7 +299,11 @@ class Requests(Struct):
             self.questions = []
             if self.ends or self.since < 0:
                 self.since = view.message.index
+                self._closed()
                 self.report = (self.said, self.tail) if self.ends else (-1, "")
+                self.remark = (-1, "")
+                if -1 < self.full[0] < self.report[0]:
+                    self.report, self.remark = self.full, self.report
                 self.trail = []
             if self.ends:
                 self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1

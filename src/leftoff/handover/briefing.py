@@ -45,6 +45,8 @@ from leftoff.tokens import max_tokens
 # Bytes (UTF-8) of the block.
 MAX_BYTES = 8_000
 
+# A file of the moment; a folder beside it may hold a project.
+_SCRATCH = re.compile(r"(?:/private)?(?:/var)?/tmp/[^/]+$")
 _NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
 
 # Share of the content words of a remark that another line holds if it says the same, and how
@@ -58,6 +60,10 @@ FILLERS = {kind.shown or kind.title for kind in KINDS.values() if kind.filler}
 # Changed files with a line of their own where there is no room for one for each: as many as
 # leave no file without a name. Chosen by hand.
 LISTED = (8, 3, 1)
+
+# Names that are listed: in handovers that were read beside their recordings, those after them
+# were of no use.
+MAX_NAMES = 12
 
 # Tokens of the prompt form. Chosen by hand.
 DEFAULT_PROMPT = 2_000
@@ -121,9 +127,14 @@ def _packed(
     listed again."""
     # Redacted before anything is cut: no rule recognises half of a secret.
     shown: Handover = gate.value(handover_of(summary))
+    own = tuple(f for f in shown.files if not _SCRATCH.match(f.path))
+    discarded = tuple(f for f in shown.discarded if not _SCRATCH.match(f.path))
+    shown = replace(shown, files=own or shown.files, discarded=discarded)
     before: tuple[Part, ...] = ()
     if recorded:
         shown, before = beside(shown, recorded, gate.value(summary))
+    in_use = shown.names
+    shown = replace(shown, names=in_use[:MAX_NAMES])
     head = _head(summary, where, place, shown, gate)
     lines: dict[str, list[str]] = {}
     missing: dict[str, int] = {}
@@ -146,8 +157,8 @@ def _packed(
         block = fit(fresh, render=text)
     others = (line for title, found in lines.items() if title != NAMES for line in found)
     named = set(_NAME.findall("\n".join(others)))
-    names = tuple(name for name in shown.names if name not in named)
-    if len(names) < len(shown.names):
+    names = tuple(name for name in in_use if name not in named)[:MAX_NAMES]
+    if names != shown.names:
         fresh = [
             replace(part, lines=name_lines(names)) if part.title == NAMES else part
             for part in fresh

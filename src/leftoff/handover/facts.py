@@ -5,7 +5,6 @@
 escaped or redacted here: `lines` does the wording, `packing` the budget, and the forms (resume
 log, prompt, hook's block, checkpoint, resume message) only differ in frame and budget."""
 
-import math
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
@@ -17,7 +16,10 @@ from leftoff.analysis.decisions.shown import LikelyDecisions, binds, by_weight
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
+from leftoff.handover.blocks import openness, plan_blocks, report_blocks, task_blocks
 from leftoff.handover.checks import last_checks, verdict_of
+from leftoff.handover.names import names_in_use
+from leftoff.handover.remarks import Overtaken
 from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
@@ -40,21 +42,19 @@ from leftoff.summary import (
     DiscardedFile,
     FileModification,
     GitEvent,
-    Name,
     TurnState,
     UnknownEffect,
     UserRequest,
     Words,
     WorkingSet,
 )
-from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
 # Code points; a longer first request is given block by block. Chosen by hand.
 MIN_SPLIT_LENGTH = 400
 # Probability that a sentence states a decision, 0 where it is not known, from which it may fill
-# room. By `leftoff eval resume`: below it are remarks like "Good, the file is there".
-LEAST_LIKELY = 0.02
+# room. Of 200 lines below it that were read, hardly one was of use to a successor.
+LEAST_LIKELY = 0.06
 # So many files without a later commit are named with the state. Chosen by hand.
 MAX_LOOSE = 2
 # Code points of what mended a failure. Chosen by hand.
@@ -69,9 +69,6 @@ _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
 )
 _WORD = re.compile(r"\w+")
-_PLAIN = re.compile(r"[a-z]+")
-_LETTER = re.compile(r"[^\W\d_]")
-_BOX = re.compile(r"\[[ xX]\]\s*\Z")
 
 
 _place = attrgetter("ref.place")
@@ -102,12 +99,14 @@ class State(TurnState, frozen=True):
     Attributes:
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
-        loose: the names of these, the latest first, where they are few."""
+        loose: the names of these, the latest first, where they are few.
+        attended: a person typed something."""
 
     branch: str = ""
     commit: str = ""
     uncommitted: int | None = None
     loose: tuple[str, ...] = ()
+    attended: bool = True
 
 
 class Handover(Struct, frozen=True):
@@ -127,7 +126,7 @@ class Handover(Struct, frozen=True):
         report: the blocks of the words with which it ended the turn before that.
         running: what was started in the background and is not seen to have ended.
         queued: what the person typed and the agent has not been given.
-        to_dos: items in progress, then pending; `to_dos_done` counts the others.
+        to_dos: items in progress, then pending.
         open_items: what else was left to do.
         checks: the last run of each check.
         files: changed files by recency.
@@ -155,7 +154,6 @@ class Handover(Struct, frozen=True):
     running: tuple[Fact, ...] = ()
     queued: tuple[Fact, ...] = ()
     to_dos: tuple[Fact, ...] = ()
-    to_dos_done: int = 0
     open_items: tuple[Fact, ...] = ()
     checks: tuple[Fact, ...] = ()
     files: tuple[FileModification, ...] = ()
@@ -210,14 +208,16 @@ def handover_of(summary: ContextSummary) -> Handover:
     files, changed = summary.file_modifications, changed_files(summary)
     found = decided(summary, judged=reader is not None)
     ruled = [r.text for r in requests if r.kind == "constraint"]
-    standing, likely, on_the_way = _decisions(found, wholes, ruled)
+    overtaken = Overtaken(summary)
+    standing, likely, on_the_way = _decisions(found, wholes, ruled, overtaken)
     rules = {r for r in requests if is_rule(r) and not is_overtaken(r, typed)}
     known = {d.text for d in (*standing, *likely, *on_the_way)}
     typed_before = LikelyDecisions(requests)
     working, folder = summary.working_set, summary.session.cwd
     words = working.last_words
     steps = tuple(_steps(working, folder))
-    report = () if working.report.message == words.message else _report(working.report)
+    reports = (working.remark or Words(), working.report)
+    report = tuple(f for r in reports if r.message != words.message for f in _report(r))
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
     return Handover(
         state=_state(summary, changed),
@@ -232,7 +232,10 @@ def handover_of(summary: ContextSummary) -> Handover:
         constraints=tuple(
             _request(r)
             for r in reversed(requests)
-            if r in rules and r is not last and not _is_repeated(r, wholes)
+            if r in rules
+            and r is not last
+            and not _is_repeated(r, wholes)
+            and not r.text.rstrip(" *_").endswith(":")  # what it asks for stands below
         ),
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
@@ -250,7 +253,6 @@ def handover_of(summary: ContextSummary) -> Handover:
             for t in summary.next_steps
             if t.status == wanted
         ),
-        to_dos_done=sum(t.status == "completed" for t in working.to_dos),
         open_items=tuple(
             Fact(s.text, status_words(s.status), s.ref.message)
             for s in reversed(summary.next_steps)
@@ -275,18 +277,24 @@ def handover_of(summary: ContextSummary) -> Handover:
         failures=_failures(summary),
         decisions=tuple(standing),
         likely=tuple(likely),
-        on_the_way=tuple(on_the_way),
+        # A fault that stands with its remedy among the sentences is not given alone.
+        on_the_way=tuple(
+            f for f in on_the_way if not any(f.text in w.text != f.text for w in working.recent)
+        ),
         discarded=tuple(working.discarded or ()),
         git=tuple(_git(summary.git)),
         findings=tuple(
             Fact(f.text, "", f.ref.message)
             for f in reversed(summary.key_findings)
-            if f.text not in known and is_statement(f.text)
+            if f.text not in known
+            and is_statement(f.text)
+            and not overtaken(f.text, f.ref.message, f.ref.part or 0)
         ),
         sentences=tuple(
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in known
+            and not overtaken(w.text, w.message, w.part or 0)
             and not typed_before.objected(w.text, w.message)
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
@@ -294,11 +302,11 @@ def handover_of(summary: ContextSummary) -> Handover:
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
         ),
-        names=_names(summary, changed),
+        names=names_in_use(summary, changed),
         commands=tuple(
-            Fact(c.text, "", c.ref.message, "tool")
+            Fact(c.text, "ok", c.ref.message, "tool")
             for c in working.commands
-            if c.kind not in {"test", "build", "lint"}
+            if c.kind not in {"test", "build", "lint"} and "|" not in c.text
         ),
     )
 
@@ -342,8 +350,7 @@ def with_goal(handover: Handover, goal: str) -> Handover:
 def _blocks(text: str, message: int) -> tuple[Fact, ...]:
     if len(text) <= MIN_SPLIT_LENGTH:
         return ()
-    blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]
-    blocks = [block for block in blocks if _LETTER.search(block)]
+    blocks = task_blocks(text)
     return tuple(
         Fact(block, "", message, "person", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)
@@ -362,6 +369,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
         loose=tuple(f.path.rpartition("/")[2] for f in named),
+        attended=bool(summary.user_requests),
     )
 
 
@@ -438,25 +446,6 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tuple[str, ...]:
-    """The names in use, without those in the paths of changed files; of a path the last
-    component. Those in many messages come first, in recent ones, and short ones: of nine
-    rankings tried this one names most of what is used after a cut within a given length."""
-    end = summary.stats.message_count
-
-    def value(name: Name) -> float:
-        age = max(0, end - name.message)
-        return math.sqrt(name.count / (20 + age) / (4 + len(name.text)))
-
-    known = {part for f in changed for part in (f.path, f.path.rsplit("/", 1)[-1])}
-    found: dict[str, None] = {}
-    for name in sorted(summary.working_set.names, key=lambda n: (-value(n), n.text)):
-        text = name.text if "://" in name.text else name.text.rstrip("/").rsplit("/", 1)[-1]
-        if text not in known and not _PLAIN.fullmatch(text):
-            found[text] = None
-    return tuple(found)
-
-
 _DID = {"edited": "edited", "looked": "looked at"}
 # What is said of a step's result: nothing where the recorder does not tell how it ended.
 _RESULTS = {"": "no result recorded", "unknown": ""}
@@ -466,9 +455,10 @@ _STEP_WEIGHTS = {"ran": 0.05, "looked": -0.1}
 
 def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
     """The steps without the last words, which stand alone; the later weigh more, commands that
-    do something more, and what only looks less."""
+    do something more, and what only looks less. The last that did something comes first."""
+    did = [place for place, step in enumerate(working.steps) if step.kind in {"ran", "edited"}]
     for place, step in enumerate(working.steps):
-        weight = place / 100 + _STEP_WEIGHTS.get(step.kind, 0.0)
+        weight = place / 100 + _STEP_WEIGHTS.get(step.kind, 0.0) + (place in did[-1:])
         at, text = step.ref.message, _inside(step.text, folder)
         if step.kind != "said":
             note = _RESULTS.get(step.status, step.status)
@@ -486,41 +476,19 @@ def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
     call, end = summary.working_set.task, summary.stats.message_count
     if not call or call.ref.message < end - PLAN_AGE or is_deleted(call, summary):
         return ()
-    blocks = [
-        _tick(call.line[:start]) + call.line[start:end].strip()
-        for start, end, kind in blocks_of(call.line)[0]
-        if kind in PROSE_KINDS
-    ]
-    blocks = [block for block in blocks if _LETTER.search(block) and not block.isupper()]
+    blocks = plan_blocks(call.line)
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
         *(
-            Fact(block, "", -1, "tool", 0.9 - n / (2 * len(blocks)) + _open(block))
+            Fact(block, "", -1, "tool", 0.9 - n / (2 * len(blocks)) + openness(block))
             for n, block in enumerate(blocks)
         ),
     )
 
 
-def _tick(before: str) -> str:
-    """The box that stands before a block, which is no part of it."""
-    found = _BOX.search(before[-8:])
-    return f"{found[0].strip()} " if found else ""
-
-
-def _open(block: str) -> float:
-    return 0.3 if "[ ]" in block else -0.3 if "[x]" in block.casefold() else 0.0
-
-
 def _report(words: Words) -> tuple[Fact, ...]:
-    """The blocks of a report, without code; of one that was cut, those after the cut."""
-    text = words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
-    blocks = [text[start:end] for start, end, k in blocks_of(text)[0] if k in PROSE_KINDS]
-    blocks = [
-        block
-        for block in blocks
-        if (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
-        and not block.rstrip(" *_").endswith("?")  # the person's words followed
-    ]
+    """The blocks of a report; of one that was cut, those after the cut."""
+    blocks = report_blocks(words.text if len(words.text) < TAIL else words.text.partition("\n")[2])
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)
@@ -554,7 +522,10 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
 
 
 def _decisions(
-    found: Iterable[Decided], requests: Sequence[UserRequest], rules: Sequence[str]
+    found: Iterable[Decided],
+    requests: Sequence[UserRequest],
+    rules: Sequence[str],
+    overtaken: Overtaken,
 ) -> tuple[list[Fact], list[Fact], list[Fact]]:
     """Those that stand, other likely ones, and what else was said on the way, `by_weight`;
     what was reversed stands with what took its place. What a short message of the person says,
@@ -583,6 +554,9 @@ def _decisions(
             continue  # by now it was made, or it is among the last steps
         may_stand = one.likely and decision.status != "reversed"
         kind = standing if one.stands else likely if may_stand else others
+        at = decision.message_index, decision.ref.part or 0
+        if kind is others and not notes and overtaken(text, *at):
+            continue
         why = "" if decision.rationale in text else decision.rationale
         speaker, note = "person" if own else "agent", ", ".join(notes)
         weight = 1 - place / len(ranked)

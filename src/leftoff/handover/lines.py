@@ -87,9 +87,11 @@ MAX_FAILURES = 5
 # Names on a line: few, so that the last of the room can be used. Chosen by hand.
 NAMES_PER_LINE = 6
 
-# Also found again in stored documents (`checkpoint.injection`, `running_workflow`).
+# Also found again in stored documents (`checkpoint.injection`, `running_workflow`): how each
+# begins. Where no person typed anything, as to a subagent, none is waited for.
 TURNS = {
     "open": "the agent was still at work",
+    "alone": "the agent ended its turn",
     "closed": "the agent ended its turn and waits for the person",
     "interrupted": "the person interrupted the agent",
 }
@@ -100,7 +102,8 @@ def turn_words(state: State) -> str:
     """Whose turn it is, or how the run ended; "" where nothing is known."""
     if state.ended:
         return RUN_ENDED + brief(state.ended, SHORT)
-    return TURNS.get(state.status, "")
+    alone = state.status == "closed" and not state.attended
+    return TURNS.get("alone" if alone else state.status, "")
 
 
 def state_lines(state: State) -> list[str]:
@@ -140,13 +143,11 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
     in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
-    to_dos = list(_lines(h.to_dos))
-    if h.to_dos_done:
-        to_dos.append(Line((f"{BULLET}{plural(h.to_dos_done, 'item')} completed",), 0.4))
     facts: dict[str, Iterable[Fact]] = {
         "Asked of the person, not answered": asked,
         "Started in the background, no end seen": h.running,
         "Typed by the person, not given to the agent yet": h.queued,
+        "To do": h.to_dos,
         "The agent's report before that": h.report,
         OPEN: left,
         CHECKS: h.checks,
@@ -169,7 +170,6 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         "The person's last message": _whole(last),
         "The agent's last words": _whole(words),
         "Last steps": _steps(h.steps),
-        "To do": tuple(to_dos),
         FILES: file_lines(h, None, grouped=not stored),
         "The person said before": _said(h.said),
         "The person requires": tuple(line for _, line in _alike(h.constraints)),
@@ -281,6 +281,7 @@ def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
         if fact.speaker != "tool":
             for limit in CONDENSED[fact.speaker]:
                 part = deciding_part(fact.text, limit) if longest == DECISION else ""
+                part = part if len(part) >= LEAST else ""
                 forms.append(_condensed(replace(fact, text=part or fact.text), limit))
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")

@@ -95,7 +95,7 @@ def _parts(checkpoint: ContextCheckpoint) -> list[Part]:
         found[FILES] = list(state.files_modified)
     if state.current_error and state.current_error not in (*found[FAILURES], *found[CHECKS]):
         found[FAILURES].insert(0, state.current_error)
-    closed = any(TURNS["closed"] in line or RUN_ENDED in line for line in where)
+    closed = any(TURNS["alone"] in line or RUN_ENDED in line for line in where)
     parts = [stored_part(STATE, where, bullet="", title="")]
     parts += [
         stored_part(title, [gate.text(item) for item in items])
