@@ -100,13 +100,16 @@ class State(TurnState, frozen=True):
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
         loose: the names of these, the latest first, where they are few.
-        attended: a person typed something."""
+        attended: a person typed something.
+        elsewhere: the last commit where it was made in another folder, with its branch and
+            that folder."""
 
     branch: str = ""
     commit: str = ""
     uncommitted: int | None = None
     loose: tuple[str, ...] = ()
     attended: bool = True
+    elsewhere: str = ""
 
 
 class Handover(Struct, frozen=True):
@@ -175,6 +178,12 @@ class Handover(Struct, frozen=True):
     def unfinished(self) -> Fact | None:
         """The last message, if the turn that answers it was not finished."""
         return self.last_message if self.state.status in {"open", "interrupted"} else None
+
+    @property
+    def commits(self) -> bool:
+        """Whether a commit is seen, so that what is in none can be told from the rest."""
+        made = any(fact.note.startswith("commit") for fact in self.git)
+        return made or any(file.committed for file in self.files)
 
     @property
     def failed_checks(self) -> tuple[Fact, ...]:
@@ -363,6 +372,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
     named = loose if len(loose) <= MAX_LOOSE else []
     git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
     turn = summary.turn
+    last = next((e for e in reversed(summary.git) if e.kind == "commit"), None)
     return State(
         **asdict(turn if turn.status else replace(turn, since=summary.session.ended)),
         branch=summary.session.branch or last_commits_branch(summary),
@@ -370,6 +380,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         uncommitted=len(loose) if git else None,
         loose=tuple(f.path.rpartition("/")[2] for f in named),
         attended=bool(summary.user_requests),
+        elsewhere=_place_of(last) if last and last.folder else "",
     )
 
 
@@ -564,11 +575,16 @@ def _decisions(
     return standing, likely, others
 
 
+def _place_of(event: GitEvent) -> str:
+    """Which commit or pull request it was, and where."""
+    place = [event.hash[:10], f"#{event.number}" if event.number else "", event.url]
+    place += [f"to {event.remote} {event.branch}".rstrip()] if event.remote else []
+    place += [f"on {event.branch}"] if event.branch and not event.remote else []
+    place += [f"in {event.folder}"] if event.folder else []
+    return " ".join(filter(None, place))
+
+
 def _git(events: Sequence[GitEvent]) -> Iterable[Fact]:
     for event in reversed(events):
-        place = [event.hash[:10], f"#{event.number}" if event.number else "", event.url]
-        place += [f"to {event.remote} {event.branch}".rstrip()] if event.remote else []
-        place += [f"on {event.branch}"] if event.branch and not event.remote else []
-        place += [f"in {event.folder}"] if event.folder else []
-        note = " ".join([event.kind.replace("_", " "), *filter(None, place)])
+        note = f"{event.kind.replace('_', ' ')} {_place_of(event)}".rstrip()
         yield Fact(event.text, note, event.ref.message, "tool" if event.shown else "agent")

@@ -23,14 +23,13 @@ _FRAME = re.compile(
 )
 
 
-def file_notes(file: FileModification) -> str:
-    """What was done to a file: action unless it was modified, lines, place, committed or not,
-    symbols."""
+def file_notes(file: FileModification, handover: Handover) -> str:
+    """What was done to a file: action unless it was modified, lines, place, committed or
+    not where some commit is seen, symbols."""
     notes = _least(file)
     if file.lines:
         notes.append(f"lines {file.lines[0]}-{file.lines[1]} then")
-    if file.committed is not None:
-        notes += [] if file.committed else ["not committed"]
+    notes += ["not seen committed"] if file.committed is False and handover.commits else []
     if file.last_message >= 0:
         notes.append(f"#{file.last_message + 1}")
     return ", ".join(notes)
@@ -73,17 +72,17 @@ def file_lines(
         if folder:
             group, head = f"{BULLET}{inline(folder)}/:", f"  {BULLET}"
             path = inline(file.path[len(folder) + 1 :])
-        notes = file_notes(file)
+        notes = file_notes(file, handover)
         first = min((ref.message for ref in file.refs), default=-1)
         if any(0 <= first < at < file.last_message for at in commits):
-            notes = notes.replace("not committed", "last edits not committed")
+            notes = notes.replace("not seen", "last edits not seen")
         least = ", ".join(_least(file, short=True))
         if file.action == "deleted" and 0 <= file.last_message < ran:
             again = "; may exist again"
             notes, least = notes + again, least + again
         elif file.certainty != "sure" and 0 <= file.last_message < removed:
             since = f"; may be removed since, #{removed + 1}"
-            notes, least = notes.replace("not committed, ", "") + since, least + since
+            notes, least = notes.replace("not seen committed, ", "") + since, least + since
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
         forms += [f"{path} ({text})" for text in (notes, least)]

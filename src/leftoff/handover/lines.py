@@ -115,6 +115,7 @@ def state_lines(state: State) -> list[str]:
         first.append(f"stopped by: {brief(state.failed, SHORT)}")
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []
     git += [f"last commit seen {inline(state.commit)[:12]}"] if state.commit else []
+    git += [f"last commit elsewhere {brief(state.elsewhere, SHORT)}"] if state.elsewhere else []
     if state.uncommitted:
         names = ", ".join(brief(name, 80) for name in state.loose)
         git.append(

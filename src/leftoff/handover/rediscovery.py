@@ -371,7 +371,7 @@ def _fact(kind: str, text: str, handover: Handover) -> tuple[str, str]:
         for file in handover.files:
             if f"/{text}".endswith(f"/{file.path}") or file.path.endswith(f"/{text}"):
                 symbols = f": {', '.join(file.symbols[:5])}" if file.symbols else ""
-                return "file", f"{file.path} ({file_notes(file)}){symbols}"
+                return "file", f"{file.path} ({file_notes(file, handover)}){symbols}"
     elif kind == "command":
         for check in handover.checks:
             if normal_command(check.text) == text:

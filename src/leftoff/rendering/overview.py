@@ -466,10 +466,9 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     counts = [f"{did[word]} {word}" for word in words if did[word]]
     counts += [plural(did[word], word) for word in ("temporary file", "folder") if did[word]]
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
-    # Where no commit is made, "not committed" would stand at every file.
-    commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
+    # Where no commit is made, it would stand at every file.
     with_agents = bool(summary.session.children)
-    items = [_file(f, commits=commits, with_agents=with_agents) for f in files]
+    items = [_file(f, commits=handover.commits, with_agents=with_agents) for f in files]
     maybe = [
         flat(f.path)
         for f in changes
@@ -499,7 +498,7 @@ def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
     words += [f"{file.branch} branch"] if file.branch else []
     if file.added is not None and file.action != "deleted":
         words.append(f"edits +{number(file.added)} -{number(file.removed or 0)}")
-    words += ["not committed"] if commits and file.committed is False else []
+    words += ["not seen committed"] if commits and file.committed is False else []
     ref = next((r for r in reversed(file.refs) if r.message == file.last_message), None)
     if file.last_message < 0 and with_agents:
         words.append("by a subagent")

@@ -13,7 +13,7 @@ from leftoff.analysis.git import git_events
 from leftoff.extraction.evidence import Applied, Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import Call, SessionView
-from leftoff.shell.paths import absolute, is_temporary, relative
+from leftoff.shell.paths import absolute, is_temporary, is_within, relative
 from leftoff.summary import ACTIONS, FileModification, GitEvent
 from leftoff.tables import table
 
@@ -105,8 +105,9 @@ def with_changes(
                 _add(changes, edit, event_of)
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
-    commits = _Commits(view)
-    projects = temporary_projects(modifications, git_events(view))
+    commits, git = _Commits(view), git_events(view)
+    projects = temporary_projects(modifications, git)
+    repositories = [e.folder for e in git if e.kind == "commit" and e.folder]
     # Subagents in the same file number their own messages.
     kinds: tuple[type[Touched | Ran], ...] = (Touched, Ran)
     theirs = {
@@ -131,7 +132,10 @@ def with_changes(
         file = replace(file, last_message=last[0])
         changes = found.get(file.path, _Changes())
         if file.action != "read" and not is_temporary(file.path, projects):
-            file = replace(file, committed=commits.include(file.path, last))
+            # A file outside of the session's folder may belong to no repository.
+            outside = bool(cwd) and absolute(file.path, cwd) == file.path
+            if not outside or any(is_within(file.path, folder) for folder in repositories):
+                file = replace(file, committed=commits.include(file.path, last))
         if changes.edits:
             _count_removals(changes)
             tools = edited.get(file.path, set())
