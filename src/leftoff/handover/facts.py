@@ -450,8 +450,9 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         note += ", edited since" if check.edited_since and check.basis != "not_run" else ""
         failed = check.verdict == "failed"
         telling = [", ".join(check.failing[:5]), check.line] if failed else []
-        # What fails comes first where there is little room, then the latest run.
-        weight = 1.0 if failed else 0.9 if not found else 0.5
+        # A failure with nothing edited since comes first where there is little room, then the
+        # latest run.
+        weight = 1.0 if failed and not check.edited_since else 0.5 if found else 0.9
         more = _inside(": ".join(filter(None, telling)), folder)
         found.append(Fact(command, note, check.ref.message, "tool", weight, more))
     return tuple(found)
