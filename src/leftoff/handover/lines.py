@@ -36,7 +36,7 @@ LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 # what it said in a step where there is little room. Chosen by hand.
 LEAST, STEP = 70, 100
 
-# Code points of the shortest forms of a text (`wording.compact`, of the agent's `condensed`), by
+# Code points of the shortest forms of a text (`wording.compact`, the agent's `condensed`), by
 # speaker. Of the person's messages the longer one is taken before anything that weighs less is
 # shown. By `leftoff eval resume` on 39 recorded compactions: shorter ones no longer state what
 # the message does, longer ones leave out others.
