@@ -500,7 +500,9 @@ def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
 
 def _report(words: Words) -> tuple[Fact, ...]:
     """The blocks of a report; of one that was cut, those after the cut."""
-    blocks = report_blocks(words.text if len(words.text) < TAIL else words.text.partition("\n")[2])
+    blocks = report_blocks(
+        words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
+    )
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)

@@ -144,7 +144,9 @@ def _critical(summary: ContextSummary, handover: Handover) -> JsonObject:
 
 
 def _metadata(summary: ContextSummary, handover: Handover) -> JsonObject:
-    notes = {inline_prose(f.path, MAX_ITEM_LENGTH): file_notes(f, handover) for f in handover.files}
+    notes = {
+        inline_prose(f.path, MAX_ITEM_LENGTH): file_notes(f, handover) for f in handover.files
+    }
     failures = sorted(handover.failures, key=lambda e: e.message)
     stats = summary.stats
     seconds = stats.duration_seconds
