@@ -75,7 +75,10 @@ def assemble(
     tokens = context(view, spent, format)
     silent = format == "specstory"
     tracker = Tracker(view, ahead=True, silent=silent)
-    events, unseen = tracker.all(), tracker.unseen
+    events = tracker.all()
+    # What such programs changed before git showed a clean tree is in a commit, if anything.
+    clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
+    unseen = [u for u in tracker.unseen if u.action != "unknown" or u.ref.message > clean]
     written = _written(events, view.heard.since)
     # Of one thread that all subagents share, nothing tells how many they were but the calls.
     shared = [child.state.agent for child in children] == ["sidechain"]

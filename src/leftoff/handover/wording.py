@@ -118,6 +118,8 @@ def unnamed_changes(effects: Iterable[UnknownEffect], *, listed: bool = True) ->
     edits, removals, others = Counter[str](), Counter[str](), Counter[str]()
     for effect in effects:
         known = effect.action != "unknown" and kind_of(effect.tool) in EDITS
+        if effect.action == "created" and not known:
+            continue  # what a build makes
         counts = others if not known else removals if effect.action == "deleted" else edits
         counts[brief(effect.tool, 40)] += effect.count
     found = {

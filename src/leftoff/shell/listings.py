@@ -26,11 +26,13 @@ class Observation(msgspec.Struct, frozen=True):
     Attributes:
         path: The path.
         fact: ``file``, ``directory`` or ``absent``.
-        source: The listing, such as ``git status``."""
+        source: The listing, such as ``git status``.
+        differs: Git lists a file of the last commit as changed."""
 
     path: str
     fact: Fact
     source: str
+    differs: bool = False
 
 
 class _Printed(NamedTuple):
@@ -213,31 +215,36 @@ def _subcommand(printed: _Printed) -> tuple[str, list[str], str | None]:
     return "".join(words[:1]), words[1:], cwd
 
 
-def _status(lines: list[str], *, short: bool) -> list[tuple[str, Fact]]:
+def _status(lines: list[str], *, short: bool) -> list[tuple[str, Fact, bool]]:
     """The files that `git status` lists."""
     return [
-        (line["path"], "absent" if "D" in line["code"] or line["code"] == "deleted" else "file")
+        (line["path"], "absent" if "D" in code or code == "deleted" else "file", code in _MODIFIED)
         for line in map((_SHORT_STATUS if short else _LONG_STATUS).fullmatch, lines)
         if line
+        for code in (line["code"],)
     ]
+
+
+_MODIFIED = (" M", "M ", "MM", "modified")
 
 
 def _git(printed: _Printed, lines: list[str]) -> list[Observation]:
     name, words, cwd = _subcommand(printed)
     options = set(words)
-    found: list[tuple[str, Fact]] = []
+    found: list[tuple[str, Fact, bool]] = []
     if name == "status":
         found = _status(lines, short=not _SHORT.isdisjoint(options))
     elif name == "diff" and "--name-only" in options:
-        found = [(line, "file") for line in lines if " " not in line]
+        found = [(line, "file", False) for line in lines if " " not in line]
     elif name == "ls-files" and options.isdisjoint(("-s", "--stage", "-d")):
-        found = [(line, "file") for line in lines if ": " not in line]
+        found = [(line, "file", False) for line in lines if ": " not in line]
     elif name in ("commit", "merge", "pull", "diff", "show"):
-        found = [(path, "file") for what, path, _ in summary_lines(lines) if what != "deleted"]
+        summed = summary_lines(lines)
+        found = [(path, "file", False) for what, path, _ in summed if what != "deleted"]
     observed: list[Observation] = []
-    for path, fact in found:
+    for path, fact, differs in found:
         path = unquoted(path.strip())
         whole = join(cwd, path) if path and len(path) < 400 else None
         if whole is not None and not path.endswith("/"):
-            observed.append(Observation(whole, fact, f"git {name}"))
+            observed.append(Observation(whole, fact, f"git {name}", differs))
     return observed

@@ -66,6 +66,15 @@ _BROUGHT = frozenset({"created", "modified"})
 # Listings of what is on the disk; `git ls-files` names removed files, too.
 _LISTS_DISK = frozenset({"ls", "find", "fd"})
 
+# A command line that prints all that differs from the last commit, and nothing else.
+_WHOLE_STATUS = re.compile(
+    r"\s*(?:cd [^\s;&|]+ && )?git (?:-C \S+ )?status(?: (?:-s|-b|-sb|--short|--branch|--porcelain))*"
+    r"\s*(?:2>&1|2>/dev/null)?\s*"
+)
+
+# What git is asked for that commits nothing and changes no file.
+_INDEX_ONLY = frozenset("status diff log show add branch remote fetch rev-parse ls-files".split())
+
 # Calls of a tool without any result that show that its results are not recorded. Chosen by
 # hand; not measured: a call that is open or was interrupted stands alone or beside one other.
 SEVERAL = 3
@@ -89,6 +98,7 @@ class Tracker:
         ahead: other judges will ask about the same commands.
         silent_commands: the recorder writes no result of a command that prints nothing.
         untracked: files may have been removed from the index alone.
+        differing: files of the last commit that git last listed as changed.
         turns: messages in which the person spoke, or a commit was shown."""
 
     def __init__(self, view: SessionView, *, ahead: bool = False, silent: bool = False) -> None:
@@ -110,6 +120,7 @@ class Tracker:
         self.scripts: set[Call] = set()
         self.edits: Counter[str] = Counter()
         self.untracked = False
+        self.differing: set[str] = set()
         moved_on: list[Asked | Shown] = [*view.all(Asked), *view.shown({"git_commit"})]
         self.turns = sorted(one.ref.message for one in moved_on)
 
@@ -253,6 +264,18 @@ class Tracker:
             if self.known.kind(path) == "file":
                 self.record_change(path, "deleted")
                 self.add_event(call, path, "deleted", "likely", tool="git")
+
+    def record_status(self, act: Ran, cwd: str, seen: Iterable[Observation]) -> None:
+        """Git listed all that differs from the last commit. Files that it listed before and does
+        not any more are again as they were, where no more than still differ do so: else it is
+        likely that the person committed them."""
+        listed = {self.resolve_path(absolute(one.path, cwd)): one.differs for one in seen}
+        back = (self.differing & self.changed).difference(listed)
+        if len(back) <= len(self.differing.intersection(listed)):
+            call = self.call_site(act.ref, act.tool, cwd)
+            for path in sorted(back):
+                self.add_event(call, path, "modified", "sure", tool="git", restored=True)
+        self.differing = {path for path, differs in listed.items() if differs}
 
     def resolve_path(self, path: str) -> str:
         """A relative path as absolute, where the session's directory is known."""
@@ -415,6 +438,10 @@ class Tracker:
         if script.quiet and result.output and result.succeeded() is not False and not denied:
             seen = observe(script, outcome=result)
             self.record_listing(act, cwd, seen)
+            if _WHOLE_STATUS.fullmatch(command) and "truncated" not in result.output:
+                self.record_status(act, cwd, seen)
+        if any(name == "git" and did not in _INDEX_ONLY for name, did in script.programs):
+            self.differing.clear()
         effects = resolve(script, outcome=result, known=self.known, seen=seen)
         if "--cached" in command and ("git", "rm") in script.programs:
             self.untracked = True

@@ -6,6 +6,7 @@ from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
+from leftoff.shell.interpreter import raised
 from leftoff.shell.programs import builtins, coreutils, git, interpreters, wrappers
 from leftoff.shell.programs.wrappers import run_text
 from leftoff.shell.state import Status, Walk, both_succeed
@@ -69,7 +70,7 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
         if kind == "file":
             ops.read(walk, program, named=False)
     # A program without a rule that only says what it is changes nothing.
-    if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
+    if arguments in (["--version"], ["-V"], ["-h"], ["version"]) or _only_looks(arguments):
         return None
     named = _PROGRAM.fullmatch(walk.tool) and walk.tool not in RESERVED
     walk.effects.unknown(walk.tool if named else "shell")
@@ -78,6 +79,17 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
 
 # What a program may be called; other words are of a text that was taken for commands.
 _PROGRAM = re.compile(r"(?=.*[^\W\d_])(?!.*: )[^{}<>()\[\];,|&$\"'`*?\n]+")
+
+
+# With these options a program only says what it is or would do.
+_DRY = frozenset({"--help", "--dry-run", "--check"})
+# Subcommands that print, whatever the program.
+_LOOKS = frozenset("help list ls status show info view search explain whoami".split())
+
+
+def _only_looks(words: list[str]) -> bool:
+    """Whether a program that is asked so changes no file, by what such words mean to most."""
+    return not _DRY.isdisjoint(words) or not _LOOKS.isdisjoint(words[:2])
 
 
 def _run_by_rule(walk: Walk, args: Invocation) -> Status:
@@ -105,9 +117,14 @@ def _run_opaque(walk: Walk, args: Invocation) -> Status:
     done = entry.fails != "contents" or walk.expected_status is True
     if done and any(option in args.values for option in entry.roles):
         return _run_by_table(walk, args)
-    if walk.expected_status is False:
+    if walk.expected_status is False or _only_looks(args.words):
         return None
     if entry.in_place and not args.has(*entry.in_place):
+        return None
+    if entry.formats and args.operands and all(walk.kind(f) == "file" for f in args.operands):
+        with raised(walk, 2):  # it may find nothing to change in them
+            for field in args.operands:
+                ops.modify(walk, field)
         return None
     shown = "" if walk.captured or not entry.prints else walk.output or ""
     named = list(re.finditer(entry.prints, shown, re.MULTILINE)) if shown else []
@@ -115,7 +132,9 @@ def _run_opaque(walk: Walk, args: Invocation) -> Status:
         path = line[line.lastgroup or 0].replace("\\", "/")
         (ops.write if line.lastgroup == "made" else ops.modify)(walk, path)
     if not named:
-        walk.effects.unknown(args.name)
+        writes = any(re.search(entry.may_write, word) for word in args.words if entry.may_write)
+        made = entry.builds and not writes
+        walk.effects.unknown(args.name, action="created" if made else "unknown")
     return None
 
 

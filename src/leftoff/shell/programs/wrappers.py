@@ -5,7 +5,7 @@ from itertools import pairwise
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.commands import Invocation, Launcher, behind
+from leftoff.shell.commands import Invocation, Launcher, behind, program_rules
 from leftoff.shell.parser import parse
 from leftoff.shell.state import Status, Walk
 
@@ -34,6 +34,18 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     ended = args.name in ("timeout", "gtimeout") and walk.expected_status is False
     with interpreter.raised(walk, 2 if ended else 0):
         return interpreter.call(walk, words, walk.expected_status)
+
+
+def _run_npx(walk: Walk, args: Invocation) -> Status:
+    """``npx``: of a package that is no known program it is not known what it does."""
+    known = program_rules()
+    words = behind(known.launchers[args.name], [args.name, *args.words])
+    name = words[0].partition("@")[0] if words else ""
+    if name in known.by_name or name in known.with_subcommands:
+        return interpreter.call(walk, [name, *words[1:]], walk.expected_status)
+    if walk.expected_status is not False:
+        walk.effects.unknown(args.name)
+    return None
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
