@@ -36,8 +36,8 @@ class ProgramRule(msgspec.Struct, frozen=True):
             where it may come from what a file holds, as of a compiler.
         reliable: Whether the program hardly ever fails.
         formats: Whether an opaque program formats or mends the files that it changes.
-        builds: Whether an opaque program makes files and leaves those that it reads as they are,
-            as a build or a task that tests; not with what `may_write` matches.
+        builds: Whether an opaque program makes files and leaves those that it reads alone, as a
+            build or a task that tests; not with what `may_write` matches.
         looks: Options with which an opaque program or a script changes nothing.
         may_write: A pattern of words with which a program may change files that are not known.
         script: Options end at the first operand, which is a script with operands of its own.

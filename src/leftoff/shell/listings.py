@@ -218,7 +218,11 @@ def _subcommand(printed: _Printed) -> tuple[str, list[str], str | None]:
 def _status(lines: list[str], *, short: bool) -> list[tuple[str, Fact, bool]]:
     """The files that `git status` lists."""
     return [
-        (line["path"], "absent" if "D" in code or code == "deleted" else "file", code in _MODIFIED)
+        (
+            line["path"],
+            "absent" if "D" in code or code == "deleted" else "file",
+            code in _MODIFIED,
+        )
         for line in map((_SHORT_STATUS if short else _LONG_STATUS).fullmatch, lines)
         if line
         for code in (line["code"],)

@@ -68,12 +68,15 @@ _LISTS_DISK = frozenset({"ls", "find", "fd"})
 
 # A command line that prints all that differs from the last commit, and nothing else.
 _WHOLE_STATUS = re.compile(
-    r"\s*(?:cd [^\s;&|]+ && )?git (?:-C \S+ )?status(?: (?:-s|-b|-sb|--short|--branch|--porcelain))*"
+    r"\s*(?:cd [^\s;&|]+ && )?git (?:-C \S+ )?status"
+    r"(?: (?:-s|-b|-sb|--short|--branch|--porcelain))*"
     r"\s*(?:2>&1|2>/dev/null)?\s*"
 )
 
 # What git is asked for that commits nothing and changes no file.
-_INDEX_ONLY = frozenset("status diff log show add branch remote fetch rev-parse ls-files".split())
+_INDEX_ONLY = frozenset(
+    "status diff log show add branch remote fetch rev-parse ls-files".split()
+)
 
 # Calls of a tool without any result that show that its results are not recorded. Chosen by
 # hand; not measured: a call that is open or was interrupted stands alone or beside one other.
@@ -266,8 +269,8 @@ class Tracker:
                 self.add_event(call, path, "deleted", "likely", tool="git")
 
     def record_status(self, act: Ran, cwd: str, seen: Iterable[Observation]) -> None:
-        """Git listed all that differs from the last commit. Files that it listed before and does
-        not any more are again as they were, where no more than still differ do so: else it is
+        """Git listed all that differs from the last commit. Files that it listed before and no
+        longer lists are again as they were, where no more than still differ do so: else it is
         likely that the person committed them."""
         listed = {self.resolve_path(absolute(one.path, cwd)): one.differs for one in seen}
         back = (self.differing & self.changed).difference(listed)
