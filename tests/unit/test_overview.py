@@ -31,6 +31,7 @@ from leftoff.summary import (
     WorkingSet,
 )
 
+FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 SECRET = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
 
 
@@ -93,6 +94,17 @@ def test_no_percentage_on_the_screen(root: Path) -> None:
     for path in sorted((root / "corpora" / "sessions" / "claude_code").glob("*.jsonl")):
         found = api.summarize(path)
         assert not re.search(r"\d ?%", render(found))
+
+
+def test_a_summary_whose_parts_were_taken_out_has_every_form(root: Path) -> None:
+    whole = api.summarize(root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl")
+    parts = [
+        name for name in whole.__struct_fields__ if isinstance(getattr(whole, name), tuple)
+    ]
+    assert "user_requests" in parts
+    for part in parts:
+        less = replace(whole, **{part: ()})
+        assert all(render(less, form, everything=True) for form in FORMS), part
 
 
 def test_a_secret_is_replaced_before_anything_is_cut() -> None:

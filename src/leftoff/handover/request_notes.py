@@ -107,7 +107,7 @@ def _is_touched(file: FileModification, source: int, after: int, before: int) ->
 def _spans(requests: Sequence[UserRequest]) -> Iterator[tuple[UserRequest, int]]:
     """Requests in order, each with the message before which it was answered. A choice that the
     agent asked for on the way, and "continue", belong to the request before."""
-    owners: list[UserRequest] = []
+    owners: list[UserRequest] = []  # empty for a summary whose requests were taken out
     for request in sorted(requests, key=lambda r: r.ref.message):
         last = owners[-1] if owners else None
         if last is None or not (
@@ -117,7 +117,7 @@ def _spans(requests: Sequence[UserRequest]) -> Iterator[tuple[UserRequest, int]]
         ):
             owners.append(request)
     ends = [*(r.ref.message for r in owners[1:]), 1 << 62]
-    return zip(owners, ends, strict=True)
+    return zip(owners, ends, strict=False)
 
 
 def _is_passing(commit: GitEvent, made: Sequence[GitEvent]) -> bool:
