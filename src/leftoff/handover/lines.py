@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import deciding_part
+from leftoff.extraction.requests import matches
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
@@ -135,6 +136,14 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
             files of one folder stand below it, and the titles are those for a reader."""
     h = handover
     last = [h.last_message] if h.last_message else []
+    said = h.said
+    if last and matches("goes_on", last[0].text):
+        # "continue" alone says nothing: what was asked before stands beside it, as long.
+        begun = h.goal.message if h.goal else -1
+        others = (f for f in said if f.message > begun and not matches("goes_on", f.text))
+        before = next(others, None)
+        last += [replace(before, note="asked before it")] if before else []
+        said = tuple(f for f in said if f is not before)
     words = [h.last_words] if h.last_words else []
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
@@ -172,7 +181,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         "The agent's last words": _whole(words),
         "Last steps": _steps(h.steps),
         FILES: file_lines(h, None, grouped=not stored),
-        "The person said before": _said(h.said),
+        "The person said before": _said(said),
         "The person requires": tuple(line for _, line in _alike(h.constraints)),
         "Files read": _short(h.read),
         NAMES: name_lines(h.names),
