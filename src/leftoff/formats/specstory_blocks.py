@@ -4,7 +4,7 @@ Each generation of the recorder writes them in another way: `<tool-use>` blocks,
 `Tool use: **x**` with fences, and in the oldest steps between `---` lines that are a fence or a
 `<details>` block and nothing else."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from leftoff import lazy_re as re
 from leftoff.formats.specstory_arguments import (
@@ -103,6 +103,8 @@ class Turn:
         self._thought_ends = [n for n, x in enumerate(lines) if "</think>" in x]
         self._detail_ends = [n for n, x in enumerate(lines) if x.strip() == "</details>"]
         self._rules = [n for n, x in enumerate(lines) if _is_rule(lines, n)]
+        self._filled = [n for n, x in enumerate(lines) if x.strip()]
+        self._unlisted = [n for n in self._filled if not lines[n].startswith("- ")]
         answers = [n for n, x in enumerate(lines) if self.pending and _is_answer(lines, n)]
         self._answers, self._answered_at = answers, frozenset(answers)
         at = 0
@@ -402,8 +404,7 @@ class Turn:
             path = "" if read[1] == "undefined" else read[1].strip()
             self._call("read_file", "read", {"file_path": path})
             return at + 1
-        rest = (self._lines[n] for n in range(at + 1, end))
-        if _ERROR_STEP.match(line) and all(not x.strip() or x.startswith("- ") for x in rest):
+        if _ERROR_STEP.match(line) and self._next(self._unlisted, at) >= end:
             return self._failed_step(line, at, end)
         rules = _RULE_FILE.match(line)
         if rules is not None and any(x.startswith("```") for x in below):
@@ -420,13 +421,13 @@ class Turn:
         if close < 0:
             return 0
         # A command, and its output, if any, to the end of the step: fences in it may be odd.
-        filled = [n for n in range(close + 1, end) if self._lines[n].strip()]
-        if filled:
-            opens, closes = self._lines[filled[0]].rstrip(), self._lines[filled[-1]].rstrip()
-            if len(filled) < 2 or (opens, closes) != ("```", "```"):
+        first, output = self._next(self._filled, close), None
+        if first < end:
+            last = self._filled[bisect_left(self._filled, end) - 1]
+            if last == first or {self._lines[n].rstrip() for n in (first, last)} != {"```"}:
                 return 0
+            output = "\n".join(self._lines[first + 1 : last])
         command = "\n".join(self._lines[at + 1 : close])
-        output = "\n".join(self._lines[filled[0] + 1 : filled[-1]]) if filled else None
         self._call("run_terminal_cmd", "shell", {"command": command}, output)
         return end
 

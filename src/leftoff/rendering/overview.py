@@ -151,15 +151,16 @@ class Overview(Struct, frozen=True):
 def overview(summary: SafeSummary) -> Overview:
     """The goal, the state and the parts of a summary, empty parts left out."""
     handover, asked = handover_of(summary), _asked(summary)
+    words = _last_words(summary, handover)
     found = (
         asked,
-        _last_words(summary, handover),
+        words,
         _decisions("decided", "You decided", summary, asked.shown(everything=False)),
         _decisions("likely", "Likely decided by the agent", summary),
         _checks(summary.checks),
         _part("git", "Git", [_git(e) for e in reversed(summary.git)]),
         _files(summary, handover),
-        _open(summary),
+        _open(summary, [item.text for item in words.shown(everything=False)]),
         _failed(summary, handover),
     )
     parts = tuple(part for part in found if part.items or part.note)
@@ -524,15 +525,21 @@ def left_open(summary: SafeSummary) -> list[NextStep]:
     return listed + [s for s in reversed(steps) if s.status not in {"in_progress", "pending"}]
 
 
-def _open(summary: SafeSummary) -> Part:
+def _open(summary: SafeSummary, words: Sequence[str]) -> Part:
     steps = left_open(summary)
+    said = " ".join(words)  # what they announce is read there
     items = tuple(Item(flat(s.text), s.ref, "open", status_words(s.status)) for s in steps)
     # The report of a turn that ended says what is left; of what earlier ones said a third is
     # done or passed by (three of eight in the labels of `more`).
     report = summary.working_set.last_words.message if summary.turn.status == "closed" else -1
     asked = (r.ref.message for r in summary.user_requests if r.ref.message < report)
     since = max(asked, default=-1)
-    sure = [n for n, s in enumerate(steps) if s.status != "said" or s.ref.message > since]
+    sure = [
+        n
+        for n, s in enumerate(steps)
+        if (s.status != "said" or s.ref.message > since)
+        and not (s.status == "next" and flat(s.text) in said)
+    ]
     return Part("open", "Left open", items, tuple(sure[: FIRST["open"]]))
 
 
