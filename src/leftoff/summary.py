@@ -459,7 +459,8 @@ class WorkingSet(Shown, frozen=True):
         task: the call that last read or wrote a plan or a ticket, with the start of its text in
             `line`; absent if there is none.
         links: the last addresses in its words, the latest first; absent if there are none.
-        last_edits: the last call of each turn that edited files; absent if there are none."""
+        last_edits: the last call of each turn that edited files; absent if there are none.
+        assigned: a subagent's task, as it was given; absent if a person typed anything."""
 
     commit: str = ""
     commit_at_start: str = ""
@@ -479,6 +480,7 @@ class WorkingSet(Shown, frozen=True):
     task: CallOutcome | UnsetType = UNSET
     links: tuple[Words, ...] | UnsetType = UNSET
     last_edits: tuple[Ref, ...] | UnsetType = UNSET
+    assigned: Words | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):

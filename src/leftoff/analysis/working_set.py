@@ -57,7 +57,17 @@ def working_set(view: SessionView) -> WorkingSet:
         task=_task(view),
         links=_links(view),
         last_edits=_last_edits(view),
+        assigned=_assigned(view),
     )
+
+
+def _assigned(view: SessionView) -> Words | UnsetType:
+    """The task of a subagent; what asks for a summary at a compaction is none."""
+    state = view.state
+    inner = (state.agent or state.header.parent_id) and not view.active(Asked)
+    if not inner or not state.first_words or _RE["summarizes"].match(state.first_words):
+        return UNSET
+    return Words(state.first_words, state.first_at)
 
 
 def _words(view: SessionView, at: int, text: str) -> Words:

@@ -93,7 +93,7 @@ from leftoff.extraction.session_state import (
     Lines,
     SessionState,
 )
-from leftoff.formats.injected import is_event
+from leftoff.formats.injected import is_event, typed_spans
 from leftoff.formats.reader import Cursor, formats
 from leftoff.formats.thread import Packed
 from leftoff.formats.vocabulary import EDITS, KINDS, text_argument
@@ -247,8 +247,9 @@ class Collector(LineReader):
         m = view.message
         view.texts.append((number, text))
         if m.origin != "agent":
-            if m.agent and not session.first_words:
-                session.first_words = whole(text, MAX_QUOTE)
+            given = m.role == "user" and m.origin == "injected" and session.last_at < 0
+            if (given or m.agent) and not session.first_words and typed_spans(number, text):
+                session.first_words, session.first_at = whole(text, MAX_QUOTE), m.index
             if m.role != "assistant":
                 session.occupancy.texts.append(text)
             return STAGE if m.role == "system" and "stage:" in text.casefold() else 0

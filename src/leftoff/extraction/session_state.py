@@ -162,6 +162,7 @@ class Head(Struct):
     extractors: dict[str, bytes]
     first_words: str
     last_words: str
+    first_at: int = -1
     last_at: int = -1
 
 
@@ -176,7 +177,8 @@ class SessionState:
         agent: id of the subagent, "" for the main thread.
         pending: calls without a result, by id.
         answered: the latest calls with a result, by id.
-        first_words: the first request to a subagent.
+        first_words: the first text in the person's place, message `first_at`, that is no notice
+            and that no person typed: the request to a subagent.
         last_words: the agent's last text, in message `last_at`."""
 
     def __init__(self, agent: str, names: tuple[str, ...]) -> None:
@@ -189,7 +191,7 @@ class SessionState:
         self.answered: dict[str, Called] = {}
         self.first_words = ""
         self.last_words = ""
-        self.last_at = -1
+        self.first_at = self.last_at = -1
         self._newest: set[str] = set()
         self._before: set[str] = set()
         self.extractors: dict[str, Extractor] = {name: extractors.get(name)() for name in names}
@@ -246,6 +248,7 @@ class SessionState:
             {name: codec.pack_state(e) for name, e in self.extractors.items()},
             self.first_words,
             self.last_words,
+            self.first_at,
             self.last_at,
         )
 
@@ -255,7 +258,7 @@ class SessionState:
         state = cls(head.agent, ())
         state.header, state.occupancy = head.header, head.tail
         state.first_words, state.last_words = head.first_words, head.last_words
-        state.last_at = head.last_at
+        state.first_at, state.last_at = head.first_at, head.last_at
         state.pending, state.answered = head.pending, head.answered
         state._before, state._newest = map(set, head.recent)
         state.extractors = {

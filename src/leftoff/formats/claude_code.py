@@ -27,6 +27,7 @@ from leftoff.formats.claude_code_records import (
 from leftoff.formats.injected import (
     JOB_ENDED,
     answer_spans,
+    is_button,
     is_continuation,
     is_interruption,
     slash_command,
@@ -321,7 +322,7 @@ class ClaudeReader(Struct):
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
         text, typed = _typed_words(0, prompt, via)
-        if not typed:
+        if not typed or is_button(prompt):
             return ()
         time = line.timestamp or ""
         return (cursor.message("user", (rec.Text(text),), "prompt", typed, time=time),)

@@ -115,7 +115,6 @@ _COMMAND = re.compile(
     r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
     re.DOTALL,
 )
-# Commands that the client carries out itself; alone, without arguments, they are a button.
 _CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
 _ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
@@ -268,8 +267,12 @@ def slash_command(text: str, part: int = 0) -> tuple[str, tuple[Typed, ...]] | N
         return None
     arguments = (found["arguments"] or "").strip()
     shown = f"/{found['name']} {arguments}".rstrip()
-    button = not arguments and found["name"] in _CLIENT_COMMANDS
-    return shown, () if button else (Typed(part, 0, len(shown), "command"),)
+    return shown, () if is_button(shown) else (Typed(part, 0, len(shown), "command"),)
+
+
+def is_button(words: str) -> bool:
+    """Whether typed words are nothing but a command that the client carries out itself."""
+    return words[:1] == "/" and words[1:].strip() in _CLIENT_COMMANDS
 
 
 def sent_by(text: str) -> tuple[str, tuple[Typed, ...]]:

@@ -194,7 +194,10 @@ class Handover(Struct, frozen=True):
 def goal_of(summary: ContextSummary) -> Fact | None:
     """The session's task alone: `goal` of its handover."""
     first = first_task(summary, *with_words(_standing(summary)))
-    return _request(first) if first else None
+    if first:
+        return _request(first)
+    given = summary.working_set.assigned
+    return Fact(given.text, "given to this subagent", given.message) if given else None
 
 
 def _standing(summary: ContextSummary) -> list[UserRequest]:
@@ -212,6 +215,7 @@ def handover_of(summary: ContextSummary) -> Handover:
     requests = _standing(summary)
     wholes, typed = with_words(requests)
     first, last = first_task(summary, wholes, typed), max(typed, key=_place, default=None)
+    goal = goal_of(summary)
     reader = summary.second_reader or None
     last_at = last.ref.message if last else -1
     files, changed = summary.file_modifications, changed_files(summary)
@@ -230,8 +234,8 @@ def handover_of(summary: ContextSummary) -> Handover:
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
     return Handover(
         state=_state(summary, changed),
-        goal=_request(first) if first else None,
-        task=_blocks(first.text, first.ref.message) if first and first is not last else (),
+        goal=goal,
+        task=_blocks(goal) if goal and (first is None or first is not last) else (),
         last_message=_request(last) if last else None,
         said=tuple(
             _request(r)
@@ -351,18 +355,19 @@ def with_goal(handover: Handover, goal: str) -> Handover:
     if not goal or any(fact and fact.text == goal for fact in (first, last)):
         return handover
     said = handover.said if first is None or first == last else (*handover.said, first)
-    return replace(
-        handover, goal=Fact(goal, speaker="person"), task=_blocks(goal, -1), said=said
-    )
+    given = Fact(goal, speaker="person")
+    return replace(handover, goal=given, task=_blocks(given), said=said)
 
 
-def _blocks(text: str, message: int) -> tuple[Fact, ...]:
-    if len(text) <= MIN_SPLIT_LENGTH:
+def _blocks(goal: Fact) -> tuple[Fact, ...]:
+    if len(goal.text) <= MIN_SPLIT_LENGTH:
         return ()
-    blocks = task_blocks(text)
+    blocks = task_blocks(goal.text)
     return tuple(
-        Fact(block, "", message, "person", 1 - n / (len(blocks) + 1))
-        for n, block in enumerate(blocks)
+        Fact(
+            text, "" if n else goal.note, goal.message, goal.speaker, 1 - n / (len(blocks) + 1)
+        )
+        for n, text in enumerate(blocks)
     )
 
 

@@ -188,7 +188,8 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         **{title: _lines(given) for title, given in facts.items()},
         **{title: _lines(given, DECISION) for title, given in remarks.items()},
     }
-    own = h.goal is None or h.goal.message < 0  # its owner gave the task, not the session
+    # Its owner or another agent gave the task, not what the session began with.
+    own = h.goal is None or h.goal.message < 0 or h.goal.speaker == "agent"
     shown = []
     for title in titles(closed=closed):
         kind, lines = KINDS[title], found[title]

@@ -145,7 +145,7 @@ class Overview(Struct, frozen=True):
     @property
     def goal_label(self) -> str:
         """What the first line is called: of several requests the first is no goal any more."""
-        return "Began" if self.goal.note else "Goal"
+        return "Began" if self.goal.note.startswith("first") else "Goal"
 
 
 def overview(summary: SafeSummary) -> Overview:
@@ -270,7 +270,7 @@ def _goal(summary: SafeSummary, goal: Fact | None, asked: Sequence[Item] = ()) -
     # What a person wants changes: this is what it began with.
     ref = _ref(summary, goal)
     note = f"first of {number(len(asked))} requests" if len(asked) > 1 else ""
-    return Item(text, ref, note=note if asked and asked[0].ref == ref else "")
+    return Item(text, ref, note=note if asked and asked[0].ref == ref else goal.note)
 
 
 def _first_lines(text: str) -> str:
