@@ -68,14 +68,18 @@ def with_changes(
     apart = {child.source for child in children if child.source != view.source}
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
+    discarded: dict[str, set[tuple[int, int, int]]] = {}
     for event in events:
         if event.tool == UNDO:  # which of the lines are there again is not counted
             found.setdefault(relative(event.path, cwd), _Changes()).counted = False
-        wrote = event.action in ACTIONS and event.action != "read" and not event.restored
-        if wrote and event.certainty != "unknown":
-            path = relative(event.path, cwd)
-            source = event.ref.source if event.ref.source in apart else view.source
-            place = source, event.ref.message, event.ref.part or 0
+        source = event.ref.source if event.ref.source in apart else view.source
+        path, place = (
+            relative(event.path, cwd),
+            (source, event.ref.message, event.ref.part or 0),
+        )
+        if event.action == "discarded":
+            discarded.setdefault(path, set()).add(place)
+        elif event.action in ACTIONS[:3] and event.certainty != "unknown":
             own.setdefault(path, {})[place] = event
             if event.action == "deleted":
                 found.setdefault(path, _Changes()).removals.append((place, event.lines))
@@ -88,15 +92,17 @@ def with_changes(
         for edit in one.each(Edited):
             path = relative(whole_paths.get(edit.path, edit.path), cwd)
             call = edit.call
+            places = (one.source, *call), (one.source, edit.message, 0)
+            if not discarded.get(path, set()).isdisjoint(places):
+                continue
             changes = found.setdefault(path, _Changes())
             if call not in one.outcomes:
                 changes.counted = False
             elif one.succeeded(call):
-                place = (one.source, *call)
-                _count_removals(changes, place)
+                _count_removals(changes, places[0])
                 events_of = own.get(path, {})
                 # What a recorder states of a call has no part.
-                event_of = events_of.get(place) or events_of.get((one.source, edit.message, 0))
+                event_of = events_of.get(places[0]) or events_of.get(places[1])
                 if (call, path) in counts:
                     # What the recorder counted is of all that the call changed in the file.
                     added, removed = counts[call, path]
@@ -148,6 +154,12 @@ def with_changes(
             whole = whole and bool(changes.added or changes.removed)
             first = min(of_main, default=last)[0]
             whole = whole and not any(first < agent < last[0] for agent in agents)
+            for place in discarded.get(file.path, ()) if whole else ():
+                # The commit may not hold what was changed before it.
+                before = max((p for p in changing if p < place), default=None)
+                whole = whole and (
+                    before is None or commits.include(file.path, before[1:]) is True
+                )
             file = replace(
                 file,
                 added=changes.added if whole else None,

@@ -33,11 +33,10 @@ class FileEvent(Struct, frozen=True, gc=False):
         action: read | created | modified | deleted; or missed | found, where the recorder
             itself looked for a file that was changed before and did not find it, or did; or
             back, where a command listed a file that was removed before; or new, where a commit
-            created it.
+            created it; or discarded: a change that was taken back later.
         certainty: sure | likely | unknown.
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
-        restored: the file is again as it was at the start.
         late: programs ran before it that may have made the file, or removed it.
         lines: of a removed file, where the recorder keeps its content; else -1."""
 
@@ -48,7 +47,6 @@ class FileEvent(Struct, frozen=True, gc=False):
     ref: Ref
     renamed_from: str = ""
     branch: str = ""
-    restored: bool = False
     late: bool = False
     lines: int = -1
 
@@ -231,6 +229,8 @@ def unknown_effects(unseen: Iterable[UnknownChange]) -> tuple[UnknownEffect, ...
 
 def _note(track: _Track, event: FileEvent) -> None:
     action, certainty = event.action, event.certainty
+    if action == "discarded":
+        return
     if action in {"missed", "found"}:
         track.missed = action == "missed"
         return
@@ -277,10 +277,6 @@ def _note(track: _Track, event: FileEvent) -> None:
     turned = track.exists != (action != "deleted")
     track.exists = action != "deleted"
     track.late = event.late
-    if event.restored and track.exists == bool(track.existed):
-        track.changed = track.edited = False
-        track.certainty = certainty
-        return
     # Whether a file is there at the end is no surer than what removed or made it last.
     kept = track.changed and not turned
     track.certainty = _surer(track.certainty, certainty) if kept else certainty

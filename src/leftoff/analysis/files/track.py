@@ -8,6 +8,7 @@ from heapq import merge
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange, display_names
@@ -62,6 +63,7 @@ class _CallSite(Struct, frozen=True):
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
 
 _BROUGHT = frozenset({"created", "modified"})
+_WRITES = frozenset(ACTIONS) - {"read"}
 
 # Listings of what is on the disk; `git ls-files` names removed files, too.
 _LISTS_DISK = frozenset({"ls", "find", "fd"})
@@ -94,7 +96,8 @@ class Tracker:
         has_results: the recorder writes results of calls.
         silent: tools whose results it leaves out all the same.
         root: the session's directory; `drive`: one of the files, where it is not known.
-        changed: files changed so far; `committed`: those of them committed since.
+        changed: files changed so far; `committed`: those of them committed since, with the
+            number of events before the last commit.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
         edits: how many edits of file tools a file has that were not taken back.
@@ -118,7 +121,7 @@ class Tracker:
         paths = () if self.root else (t.path for t in view.each(Touched, rewound=True))
         self.drive = next((path[:3] for path in paths if path[1:2] == ":"), "")
         self.changed: set[str] = set()
-        self.committed: set[str] = set()
+        self.committed: dict[str, int] = {}
         self.touched: set[str] = set()
         self.scripts: set[Call] = set()
         self.edits: Counter[str] = Counter()
@@ -217,7 +220,6 @@ class Tracker:
         *,
         source: str = "",
         tool: str = "",
-        restored: bool = False,
         lines: int = -1,
     ) -> None:
         """Adds an event. What a rewound conversation did is likely at most, since the client
@@ -234,7 +236,6 @@ class Tracker:
                 call.ref,
                 source,
                 "abandoned" if call.abandoned else "",
-                restored,
                 bool(self.unseen),
                 lines,
             )
@@ -268,16 +269,15 @@ class Tracker:
                 self.record_change(path, "deleted")
                 self.add_event(call, path, "deleted", "likely", tool="git")
 
-    def record_status(self, act: Ran, cwd: str, seen: Iterable[Observation]) -> None:
+    def record_status(self, cwd: str, seen: Iterable[Observation]) -> None:
         """Git listed all that differs from the last commit. Files that it listed before and no
         longer lists are again as they were, where no more than still differ do so: else it is
         likely that the person committed them."""
         listed = {self.resolve_path(absolute(one.path, cwd)): one.differs for one in seen}
         back = (self.differing & self.changed).difference(listed)
         if len(back) <= len(self.differing.intersection(listed)):
-            call = self.call_site(act.ref, act.tool, cwd)
-            for path in sorted(back):
-                self.add_event(call, path, "modified", "sure", tool="git", restored=True)
+            for path in back:
+                self.discard(path)
         self.differing = {path for path, differs in listed.items() if differs}
 
     def resolve_path(self, path: str) -> str:
@@ -336,8 +336,9 @@ class Tracker:
                 action = "modified" if before == "file" else "created"
         self.record_change(path, action)
         self.update_text(path, act)
-        tool, edited = (UNDO, self.edits[path]) if verb == "undo" else ("", 1)
-        self.add_event(call, path, action, certainty, tool=tool, restored=not edited)
+        if verb == "undo" and not self.edits[path] and self.discard(path):
+            return
+        self.add_event(call, path, action, certainty, tool=UNDO if verb == "undo" else "")
 
     def _only(self, name: str) -> str:
         """The one file of the session so far with a name; "" for none or several."""
@@ -442,7 +443,7 @@ class Tracker:
             seen = observe(script, outcome=result)
             self.record_listing(act, cwd, seen)
             if _WHOLE_STATUS.fullmatch(command) and "truncated" not in result.output:
-                self.record_status(act, cwd, seen)
+                self.record_status(cwd, seen)
         if any(name == "git" and did not in _INDEX_ONLY for name, did in script.programs):
             self.differing.clear()
         effects = resolve(script, outcome=result, known=self.known, seen=seen)
@@ -472,7 +473,7 @@ class Tracker:
             ]
         commits = ("git", "commit") in script.programs
         if commits and not denied and result.succeeded() is not False:
-            self.committed |= self.changed
+            self.committed.update(dict.fromkeys(self.changed, len(self.events)))
             # With these words the summary may be that of an earlier commit.
             if "--amend" not in command and "--summary" not in command:
                 self.record_commit(self.call_site(act.ref, act.tool, cwd), result.output or "")
@@ -535,25 +536,26 @@ class Tracker:
         certainty = effect.certainty
         if effect.action == "deleted" and effect.tool != "git" and self._may_be_own(path):
             certainty = "unknown"
-        restored = False
         if effect.action != "read":
-            if effect.restored and path in self.committed and effect.action == "modified":
-                return  # it has the contents of a commit of this session
-            if effect.restored and path not in self.committed:
-                restored = path in self.changed
-                if not restored:
-                    return  # what it takes back is no change that is known
+            if effect.restored and certainty != "unknown" and self.discard(path):
+                return
+            if effect.restored and path not in self.changed:
+                return  # what it takes back is no change that is known
             if certainty != "unknown":
                 self.changed.add(path)
-        self.add_event(
-            call,
-            path,
-            effect.action,
-            certainty,
-            source=source,
-            tool=effect.tool,
-            restored=restored,
-        )
+        self.add_event(call, path, effect.action, certainty, source=source, tool=effect.tool)
+
+    def discard(self, path: str) -> bool:
+        """A file is again as in the last commit: what was done to it since is discarded. False
+        for one that is not known to be in a commit."""
+        if path not in self.committed:
+            if path not in self.changed or self.known.changed.get(path) == "created":
+                return False
+        events = self.events
+        for at in range(self.committed.get(path, 0), len(events)):
+            if events[at].path == path and events[at].action in _WRITES:
+                events[at] = replace(events[at], action="discarded")
+        return True
 
     def _absolute(self, path: str, call: _CallSite) -> str:
         """A path of an effect; "/" at its end stays."""
