@@ -63,7 +63,7 @@ _FAILED = (
 def _parse_parameters(
     kind: str, rest: str, parameters: str, after: str
 ) -> tuple[dict[str, object], str | None]:
-    value = decode_arguments(unescape(parameters))
+    value = decode_arguments(as_printed(unescape(parameters)))
     given = value if isinstance(value, dict) else {"parameters": value}
     if kind == "shell" and isinstance(given.get("commandLine"), dict):
         return _terminal(given)
