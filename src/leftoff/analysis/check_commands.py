@@ -315,7 +315,9 @@ def _script(name: str, rest: list[str]) -> Run | None:
     kind = kind_of_script(stem)
     if not kind and not _RE["skipped_script"].search(stem) and _RE["test_script"].search(path):
         kind, weak = "test", True
-    return Run("", kind, program_of(path), True, weak or path.endswith(".py")) if kind else None
+    # `check-missing.sh` may end well whatever it finds.
+    weak = weak or path.endswith(".py") or kind == "other" and bool(_RE["looks"].match(stem))
+    return Run("", kind, program_of(path), True, weak) if kind else None
 
 
 def _scope(rest: list[str], tool: CheckTool) -> str:
