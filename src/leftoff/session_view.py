@@ -90,12 +90,14 @@ class SessionView:
         abandoned: messages of rewound branches.
         copies: messages that repeat history already in the recording.
         children: the views of its subagents.
+        written: messages of calls that are likely to have changed a file, once that is known.
         results: what judges found that several ask for (`once`)."""
 
     def __init__(
         self, state: SessionState, source: int = 0, children: Sequence[SessionView] = ()
     ) -> None:
         self.children = tuple(children)
+        self.written: frozenset[int] = frozenset()
         self.state = state
         self.thread = state.thread
         self.source = source

@@ -37,6 +37,7 @@ from leftoff.formats.vocabulary import PERSONS_SHELL
 from leftoff.model import Issue, Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import clear_caches
+from leftoff.shell.paths import is_temporary
 from leftoff.summary import (
     Child,
     ContextSummary,
@@ -80,6 +81,13 @@ def assemble(
     clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
     unseen = [u for u in tracker.unseen if u.action != "unknown" or u.ref.message > clean]
     written = _written(events, view.heard.since)
+    view.written = frozenset(
+        e.ref.message
+        for e in events
+        if e.certainty != "unknown"
+        and e.action in {"created", "modified", "deleted"}
+        and not (e.branch or is_temporary(e.path))
+    )
     # Of one thread that all subagents share, nothing tells how many they were but the calls.
     shared = [child.state.agent for child in children] == ["sidechain"]
     started = [

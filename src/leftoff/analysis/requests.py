@@ -184,6 +184,8 @@ class _Outcomes:
             if view.succeeded(call.call)
         )
         changed = {*self.edited, *served, *(m for m, verbs, _ in moves if verbs - _VISITS)}
+        delivered = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
+        changed.update(view.written, (m for _, m in delivered))
         self.changed = sorted(changed.union(m for m, found in did if _CHANGES & found))
         worked = changed.union(self.moved, (m for m, found in did if _RUNS & found))
         self.worked = sorted(worked)
@@ -206,8 +208,7 @@ class _Outcomes:
         self.gaps = heard.gaps
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
-        shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
-        shown += [("deploy", s.ref.message) for s in sent if s.good]
+        shown = delivered + [("deploy", s.ref.message) for s in sent if s.good]
         shown += [("test", (c.result or c.ref).message) for c in passed]
         shown += [("undo", m) for m, _, line in moves if any(map(_undoes, git_steps(line)))]
         kinds = dict.fromkeys(kind for kind, _ in shown)

@@ -64,7 +64,7 @@ def outcome_text(passed: bool | None) -> str:
 # Words for the states of requests and open items that do not speak for themselves.
 _STATES = {
     "open": "not finished",
-    "unknown": "result not recorded",
+    "unknown": "answered, work not recorded",
     "said": "",
     "next": "about to be done",
 }
