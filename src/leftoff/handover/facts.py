@@ -307,7 +307,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in known
-            and not overtaken(w.text, w.message, w.part or 0)
+            and not overtaken(w.text, w.message, w.part or 0, w.weight)
             and not typed_before.objected(w.text, w.message)
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
@@ -574,7 +574,7 @@ def _decisions(
         may_stand = one.likely and decision.status != "reversed"
         kind = standing if one.stands else likely if may_stand else others
         at = decision.message_index, decision.ref.part or 0
-        if kind is others and not notes and overtaken(text, *at):
+        if kind is others and not notes and overtaken(text, *at, decision.confidence):
             continue
         why = "" if decision.rationale in text else decision.rationale
         speaker, note = "person" if own else "agent", ", ".join(notes)

@@ -151,15 +151,20 @@ def chooses(text: str) -> bool:
     return any(rule.search(words) for rule in PATTERNS["choice"])
 
 
+def acts(text: str) -> bool:
+    """Whether a sentence of the agent says what is done or is to be."""
+    return any(rule.search(text) for rule in PATTERNS["act"])
+
+
 def decides(text: str, chosen: bool) -> bool:
     """Whether a likely sentence of the agent says what is done or is to be, and no rule says
     that it decides nothing.
 
     Args:
         chosen: it `chooses`; some rules hold of others only."""
-    if not any(rule.search(text) for rule in PATTERNS["act"]):
-        return False
-    return not any(r.search(text) for r in PATTERNS["undecided"] if not (chosen and r.value))
+    return acts(text) and not any(
+        r.search(text) for r in PATTERNS["undecided"] if not (chosen and r.value)
+    )
 
 
 @lru_cache(maxsize=256)
