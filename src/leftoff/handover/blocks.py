@@ -1,9 +1,19 @@
 """The blocks of a task, a plan or a report that say something by themselves: a heading of few
-words, or a path alone, says nothing where the lines below it may be left out."""
+words, or a path alone, says nothing where the lines below it may be left out. Those of the
+agent's words stand with what heads them."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.handover.standing import MIN_WORDS
-from leftoff.text.markdown import ITEM, PROSE_KINDS, blocks_of
+from leftoff.handover.wording import unmarked
+from leftoff.tables import table
+from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, PROSE_KINDS, TABLE, blocks_of
+from leftoff.text.truncation import GAP
+
+_RE = re.patterns(table(__file__, "blocks.toml"))
 
 _WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -39,6 +49,97 @@ def report_blocks(text: str) -> list[str]:
         and not _is_heading(block)
         and not block.rstrip(" *_").endswith("?")  # the person's words followed
     ]
+
+
+class Block(Struct, frozen=True):
+    """A block of the agent's words.
+
+    Attributes:
+        label: the heading above it, and what announces it, without a colon; "" for none.
+        text: its words, without marks; of a row of a table its cells; `GAP` where the recording
+            leaves something out.
+        kind: as in `text.markdown`."""
+
+    label: str
+    text: str
+    kind: int
+
+
+def said_blocks(text: str) -> list[Block]:
+    """The blocks of the agent's words in order. An opening formula ("Let me sum this up:") is
+    left out where other blocks follow, and a heading with nothing below it."""
+    found: list[Block] = []
+    # What heads the next block: each with the indentation that ends it. `waiting`: the last
+    # of them, if it announces something and nothing stands below it yet. `below`: the kind of
+    # the block before.
+    heads: list[tuple[int, str]] = []
+    waiting, below = "", -1
+    spans = blocks_of(text)[0]
+    for n, (start, end, kind) in enumerate(spans):
+        raw = text[start:end].strip()
+        words = unmarked(raw) if kind in PROSE_KINDS else raw
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        level = len(line) - len(line.lstrip()) - (kind != ITEM)
+        bold = _RE["bold"].fullmatch(raw) is not None
+        if waiting and heads[-1][0] >= 0 and kind in {ITEM, HEADING} and level <= heads[-1][0]:
+            found.append(Block(_last(heads[:-1]), waiting, ITEM))  # an item with none below it
+            waiting = ""
+        if kind == HEADING or bold and kind != ITEM:
+            above = f"{_last(heads)}: " if heads and below == HEADING else ""
+            heads, waiting, below = [(-2, above + words.rstrip(":： "))], "", HEADING
+            if words.endswith((".", "!", "。", "！")):  # "All done!" heads nothing
+                found.append(Block("", words, HEADING))
+                heads = []
+            continue
+        announced = ""
+        if (not waiting or kind == ITEM) and not kind == below == TABLE:
+            heads = [head for head in heads if head[0] < level]
+        below = kind
+        if kind == TABLE:
+            words = " | ".join(filter(None, map(str.strip, raw.strip("|").split("|"))))
+        elif kind == FENCE:
+            words = raw.partition("\n")[2].rpartition("\n")[0]
+        elif kind in PROSE_KINDS:
+            if n + 1 < len(spans):
+                words, announced = ("", words) if bold else _announced(words)
+                words = words if found else _RE["formula"].sub("", words)
+        if _WORD.search(words) or words == GAP:  # no rule below the head of a table
+            found.append(Block(_last(heads), words, kind))
+        waiting = "" if _RE["move"].match(announced) else announced.rstrip(":： ")
+        if waiting:
+            above = f"{_last(heads)}: " if heads and kind != ITEM else ""
+            heads = [*heads, (level, above + waiting)]
+    return found or [Block("", unmarked(text), PARAGRAPH)]
+
+
+def telling_blocks(blocks: Sequence[Block], most: int) -> tuple[int, ...]:
+    """Which blocks of the agent's words are shown where there is room for so many: how it
+    began, and of a long report what came out, how that was checked and what is left, of each
+    list the first."""
+    lists: dict[str, int] = {}
+    for n, block in enumerate(blocks):
+        lists.setdefault(block.label or str(n), n)
+    telling = [
+        n
+        for n in reversed(lists.values())
+        if _RE["outcome"].search(blocks[n].label) or _RE["state"].search(blocks[n].text)
+    ]
+    order = range(len(blocks))
+    return tuple(
+        sorted([*dict.fromkeys((*order[:1], *telling, *lists.values(), *order))][:most])
+    )
+
+
+def _last(heads: Sequence[tuple[int, str]]) -> str:
+    return heads[-1][1] if heads else ""
+
+
+def _announced(words: str) -> tuple[str, str]:
+    """What a block says, and its last sentence if that announces what stands below."""
+    if not words.endswith((":", "：")):
+        return words, ""
+    *rest, last = _RE["sentences"].split(words)
+    return " ".join(rest), last
 
 
 def openness(block: str) -> float:

@@ -292,7 +292,10 @@ def handover_of(summary: ContextSummary) -> Handover:
         likely=tuple(likely),
         # A fault that stands with its remedy among the sentences is not given alone.
         on_the_way=tuple(
-            f for f in on_the_way if not any(f.text in w.text != f.text for w in working.recent)
+            f
+            for f in on_the_way
+            if f.message != words.message
+            and not any(f.text in w.text != f.text for w in working.recent)
         ),
         discarded=tuple(working.discarded or ()),
         git=tuple(_git(summary.git)),
@@ -300,6 +303,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             Fact(f.text, "", f.ref.message)
             for f in reversed(summary.key_findings)
             if f.text not in known
+            and f.ref.message != words.message
             and is_statement(f.text)
             and not overtaken(f.text, f.ref.message, f.ref.part or 0)
         ),
@@ -310,7 +314,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             and not overtaken(w.text, w.message, w.part or 0, w.weight)
             and not typed_before.objected(w.text, w.message)
             and not w.text.rstrip(" *_").endswith("?")
-            and w.text not in words.text
+            and w.message != words.message
             and is_statement(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY

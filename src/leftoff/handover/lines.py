@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import deciding_part
 from leftoff.extraction.requests import matches
+from leftoff.handover.blocks import said_blocks
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
@@ -28,6 +29,8 @@ from leftoff.handover.wording import (
 )
 from leftoff.model import utc_time
 from leftoff.tables import table
+from leftoff.text.markdown import CODE_KINDS, QUOTE
+from leftoff.text.truncation import GAP
 
 # Code points of the forms of a text: the person's last message and the agent's last words begin
 # at `LONG`, other facts at `MIDDLE`. Chosen by hand.
@@ -61,9 +64,9 @@ class Kind(Struct, frozen=True, forbid_unknown_fields=True):
 
     def part(self, lines: tuple[Line, ...] = (), title: str | None = None) -> Part:
         """A part of this kind with its share of the budget, under its own title by default."""
-        floor, ceiling, priority, *longer = self.share
+        floor, ceiling, priority, longer = (*self.share, 1.0)[:4]
         title = self.title if title is None else title
-        return Part(title, lines, floor, ceiling, int(priority), *longer)
+        return Part(title, lines, floor, ceiling, int(priority), longer)
 
 
 _ROWS = msgspec.convert(table(__file__, "parts.toml")["part"], tuple[Kind, ...])
@@ -72,6 +75,7 @@ KINDS = {kind.title: kind for kind in _ROWS}
 TITLES = tuple(KINDS)[1:]
 STATE, OPEN = "state", "Left open"
 FILES, CHECKS = "Files changed, latest first", "Checks, latest first"
+LAST_WORDS = "The agent's last words"
 FAILURES, NAMES = "Failed, no later clean run seen", "Names in use"
 
 # Shares of two parts, as in `parts.toml`: of what is left open after a closed turn, chosen by
@@ -145,6 +149,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         last += [replace(before, note="asked before it")] if before else []
         said = tuple(f for f in said if f is not before)
     words = [h.last_words] if h.last_words else []
+    closing = _whole(words, 2 * LONG) if stored else _closing(h.last_words)
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
         asked = []
@@ -178,7 +183,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
     }
     found = {
         "The person's last message": _whole(last),
-        "The agent's last words": _whole(words),
+        LAST_WORDS: closing,
         "Last steps": _steps(h.steps),
         FILES: file_lines(h, None, grouped=not stored),
         "The person said before": _said(said),
@@ -197,7 +202,9 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
             kind = replace(kind, share=OPEN_SHARE)
         as_stored = stored or (own and title == "The task")
         if lines:
-            shown.append(kind.part(lines, None if as_stored else kind.shown or None))
+            part = kind.part(lines, None if as_stored else kind.shown or None)
+            gap = "" if stored or title != LAST_WORDS else BULLET + GAP
+            shown.append(replace(part, gap=gap))
     return shown
 
 
@@ -215,7 +222,7 @@ def titles(*, closed: bool) -> list[str]:
     found = list(TITLES)
     if closed:
         found.remove(OPEN)
-        found.insert(found.index("The agent's last words"), OPEN)
+        found.insert(found.index(LAST_WORDS), OPEN)
     return found
 
 
@@ -262,24 +269,34 @@ def words_of(fact: Fact, limit: int) -> str:
     return text + _note(fact)
 
 
-def _whole(facts: Iterable[Fact]) -> tuple[Line, ...]:
-    """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
-    found = []
-    for fact in facts:
-        forms = [words_of(fact, limit) for limit in (LONG, SHORT, LEAST)]
-        forms[1:1] = [_ends_of(fact, limit) for limit in (2 * MIDDLE, MIDDLE)]
-        found.append(line_of(forms, BULLET, fact.weight))
+def _whole(facts: Iterable[Fact], longest: int = LONG) -> tuple[Line, ...]:
+    """A line for each fact that is shown whole, up to `longest`, wherever the budget allows."""
+    limits = (longest, 2 * MIDDLE, MIDDLE, SHORT, LEAST)
+    return tuple(
+        line_of([words_of(fact, limit) for limit in limits], BULLET, fact.weight)
+        for fact in facts
+    )
+
+
+def _closing(words: Fact | None) -> tuple[Line, ...]:
+    """The agent's last words by block, below what heads them. Behind the first the later weigh
+    more: there an agent says how it ended, what is left, and asks."""
+    found: list[Line] = []
+    blocks = said_blocks(words.text) if words else []
+    for place, block in enumerate(blocks):
+        note = "" if place or not words else _note(words)
+        if block.kind in CODE_KINDS:
+            whole = block.kind != QUOTE and len(block.text) <= MIDDLE
+            forms = [inline_code(block.text, MIDDLE) + note] if whole else []
+        else:
+            least = (LONG, MIDDLE, DECISION, SHORT, LEAST)[: 4 + (not place)]
+            forms = [inline_prose(block.text, limit) + note for limit in least]
+        head = f"{BULLET}{inline_prose(block.label, SHORT)}:" if block.label else ""
+        if block.text == GAP:
+            forms = []
+        line = line_of(forms, "  " * bool(head) + BULLET, place / len(blocks) or 1, head)
+        found.append(replace(line, count=len(forms[:1])))
     return tuple(found)
-
-
-def _ends_of(fact: Fact, limit: int) -> str:
-    """A long text of which more of the end is shown: there an agent says what is left, and
-    asks."""
-    if fact.speaker != "agent" or len(fact.text) <= limit:
-        return words_of(fact, limit)
-    start = inline_prose(fact.text, limit // 3)
-    end = fact.text[-(limit - len(start)) :]
-    return f"{start} {inline_prose(end[end.find(' ') + 1 :], limit)}{_note(fact)}"
 
 
 def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:

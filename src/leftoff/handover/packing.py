@@ -78,6 +78,7 @@ class Part(Struct, frozen=True):
     ceiling: float = 1.0
     priority: int = 0
     longer: float = 1.0
+    gap: str = ""
 
 
 class Chosen(Struct, frozen=True):
@@ -135,17 +136,24 @@ class _Selection:
     def __init__(self, part: Part) -> None:
         self.part = part
         lines = part.lines
-        self.order = sorted(range(len(lines)), key=lambda i: (-lines[i].weight, i))
+        order = sorted(range(len(lines)), key=lambda i: (-lines[i].weight, i))
+        self.order = [i for i in order if lines[i].forms]
         self.forms: dict[int, int] = {}
         self.used = 0
 
     def chosen(self) -> Chosen:
         lines = self.part.lines
-        taken = tuple(
-            (lines[i].forms[self.forms[i]], lines[i].group) for i in sorted(self.forms)
-        )
+        taken: list[tuple[str, str]] = []
+        before = -1
+        for i in sorted(self.forms):
+            group = lines[i].group
+            if self.part.gap and 0 <= before < i - 1:
+                inside = group if group == lines[before].group else ""
+                taken.append(("  " * bool(inside) + self.part.gap, inside))
+            taken.append((lines[i].forms[self.forms[i]], group))
+            before = i
         missing = sum(line.count for i, line in enumerate(lines) if i not in self.forms)
-        return Chosen(self.part.title, taken, missing)
+        return Chosen(self.part.title, tuple(taken), missing)
 
 
 class _Packing:
@@ -229,6 +237,8 @@ class _Packing:
         cost = self.measure(line.forms[-1] + "\n")
         if not selection.forms:
             cost += self.measure(f"{selection.part.title}:\n")
+        elif selection.part.gap:
+            cost += self.measure(f"  {selection.part.gap}\n")
         groups = {selection.part.lines[i].group for i in selection.forms}
         if line.group and line.group not in groups:
             cost += self.measure(line.group + "\n")

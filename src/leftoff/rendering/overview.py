@@ -17,6 +17,7 @@ from leftoff.analysis.decisions.shown import person_decisions_shown, shown_decis
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
+from leftoff.handover.blocks import Block, said_blocks, telling_blocks
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.request_notes import point_of, request_notes
@@ -28,7 +29,6 @@ from leftoff.handover.wording import (
     number,
     plural,
     status_words,
-    unmarked,
     unnamed_changes,
 )
 from leftoff.model import Ref, utc_time
@@ -43,9 +43,9 @@ from leftoff.summary import (
     UserRequest,
 )
 from leftoff.tables import table
-from leftoff.text.markdown import HEADING, PROSE_KINDS, blocks_of
+from leftoff.text.markdown import HEADING, PROSE_KINDS
 from leftoff.text.sanitize import clean
-from leftoff.text.truncation import one_line
+from leftoff.text.truncation import GAP, one_line
 
 _RE = re.patterns(table(__file__, "overview.toml"))
 
@@ -357,24 +357,27 @@ def _last_words(summary: SafeSummary, handover: Handover) -> Part:
     before it, without code; where they are few, its report before them, too. A question that
     the state names is not repeated."""
     said = handover.last_words or Fact("", "", -1)
-    found: list[str] = []
-    head = ""
-    for start, end, kind in blocks_of(said.text)[0]:
-        if kind not in PROSE_KINDS:
-            found += [head] if head else []  # what it announced is not shown
-            head = ""
-            continue
-        text = flat(unmarked(said.text[start:end]))
-        text = f"{head.rstrip(':： ')}: {text}" if head else text
-        head = text if kind == HEADING or text.endswith((":", "：")) else ""
-        if not head and len(text) > 1 and text not in flat(handover.state.question):
-            found.append(text)
-    found += [head] if head else []
-    items = [Item(text, None if n else _ref(summary, said)) for n, text in enumerate(found)]
-    if handover.report and sum(map(len, found)) < FEW:
+    asked = flat(handover.state.question)
+    blocks: list[Block] = []
+    for block in said_blocks(said.text):
+        if block.kind not in PROSE_KINDS:  # code is not shown, but what announces it
+            known = any(f"{one.label or one.text}:".startswith(block.label) for one in blocks)
+            blocks += [Block("", f"{block.label}:", HEADING)] if not known else []
+        elif len(block.text) > 1 and block.text != GAP and flat(block.text) not in asked:
+            blocks.append(block)
+    first, labels = telling_blocks(blocks, FIRST["words"]), set[str]()
+    items: list[Item] = []
+    for n, block in enumerate(blocks):
+        # A label stands once before what is shown at first, and once in all.
+        new = block.label not in labels and (n in first or n - 1 not in first)
+        label = f"{flat(block.label)}: " if block.label and new else ""
+        labels.add(block.label)
+        items.append(Item(label + flat(block.text), None if items else _ref(summary, said)))
+    if handover.report and sum(len(item.text) for item in items) < FEW:
         report = [Item(flat(f.text), _ref(summary, f)) for f in handover.report]
         items += [replace(report[0], note="the report before"), *report[1:]]
-    return _part("words", "The agent's last words", items)
+        return _part("words", "The agent's last words", items)
+    return Part("words", "The agent's last words", tuple(items), first)
 
 
 def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item] = ()) -> Part:

@@ -88,6 +88,9 @@ def path_end(path: str, limit: int) -> str:
     return "…" + path[max(1, len(path) - limit + 1) :]
 
 
+# Stands where something is left out between two parts of a text.
+GAP = "[…]"
+
 # What can stand in no secret: blanks, and letters that are not ASCII, not unseen and not read
 # as ASCII by redaction.
 _APART = re.compile(
@@ -116,11 +119,11 @@ def ends(text: str, limit: int) -> str:
     line are private keys: a text with one keeps its beginning alone.
 
     >>> ends("Done.\n\nMany details here.\n\nNext: the docs.", 30)
-    'Done.\n\n…\n\nNext: the docs.'"""
+    'Done.\n\n[…]\n\nNext: the docs.'"""
     at = text.find("\n\n", max(0, len(text) - limit * 2 // 3))
     if len(text) <= limit or at < 0 or _has_key(text):
         return whole(text, limit)
-    end = "\n\n…" + text[at:]
+    end = f"\n\n{GAP}{text[at:]}"
     return whole(text, limit - len(end)) + end
 
 
