@@ -232,6 +232,11 @@ def handover_of(summary: ContextSummary) -> Handover:
     reports = (working.remark or Words(), working.report)
     report = tuple(f for r in reports if r.message != words.message for f in _report(r))
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]
+
+    def holds(text: str, message: int, part: int, chance: float = 0.0) -> bool:
+        new = text not in known and message != words.message and is_statement(text)
+        return new and not overtaken(text, message, part, chance)
+
     return Handover(
         state=_state(summary, changed),
         goal=goal,
@@ -302,20 +307,14 @@ def handover_of(summary: ContextSummary) -> Handover:
         findings=tuple(
             Fact(f.text, "", f.ref.message)
             for f in reversed(summary.key_findings)
-            if f.text not in known
-            and f.ref.message != words.message
-            and is_statement(f.text)
-            and not overtaken(f.text, f.ref.message, f.ref.part or 0)
+            if holds(f.text, f.ref.message, f.ref.part or 0)
         ),
         sentences=tuple(
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
-            if w.text not in known
-            and not overtaken(w.text, w.message, w.part or 0, w.weight)
+            if holds(w.text, w.message, w.part or 0, w.weight)
             and not typed_before.objected(w.text, w.message)
             and not w.text.rstrip(" *_").endswith("?")
-            and w.message != words.message
-            and is_statement(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
         ),
@@ -378,7 +377,6 @@ def _blocks(goal: Fact) -> tuple[Fact, ...]:
 def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:
     known = [f for f in changed if f.committed is not None]
     loose = [f for f in known if f.committed is False]
-    named = loose if len(loose) <= MAX_LOOSE else []
     git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
     turn = summary.turn
     last = next((e for e in reversed(summary.git) if e.kind == "commit"), None)
@@ -387,7 +385,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         branch=summary.session.branch or last_commits_branch(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
-        loose=tuple(f.path.rpartition("/")[2] for f in named),
+        loose=tuple(f.path.rpartition("/")[2] for f in loose if len(loose) <= MAX_LOOSE),
         attended=bool(summary.user_requests),
         elsewhere=_place_of(last) if last and last.folder else "",
     )
