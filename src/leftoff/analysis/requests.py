@@ -221,6 +221,7 @@ class _Outcomes:
         self.ended = self._ends(view, turns)
         self.last_act = 1 << 62
         self.unfinished = heard.unfinished()
+        self.announces = bool(self.called) and heard.ends == "announcing" and not heard.stop
         turn = turn_state(view)
         self.waits = bool(turn.question) and self.unfinished
         if turn.ended:
@@ -333,6 +334,8 @@ class _Outcomes:
         lost = self.lossy and place >= 0 and self._unbegun(number, place)
         lost = lost or _count_between(self.reported, start, end) > 0
         lost = asks and lost or _count_between(self.gaps, start, end) > 0
+        if self.announces and place < 0 and not lost and kind not in LAST_WORDS:
+            return OPEN  # nothing was done, and the agent's last words announce what it does
         return "unknown" if lost else "answered"
 
     def _is_delivered(self, item: Asked, place: int) -> bool:

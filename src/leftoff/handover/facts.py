@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LikelyDecisions, binds, by_weight
 from leftoff.extraction.errors import is_frame
-from leftoff.extraction.requests import TAIL
+from leftoff.extraction.requests import TAIL, announces
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.handover.blocks import openness, plan_blocks, report_blocks, task_blocks
 from leftoff.handover.checks import last_checks, verdict_of
@@ -70,7 +70,6 @@ _FILTER = re.compile(
 )
 _WORD = re.compile(r"\w+")
 
-
 _place = attrgetter("ref.place")
 
 
@@ -101,6 +100,7 @@ class State(TurnState, frozen=True):
         uncommitted: changed files without a later commit; None where that is not known.
         loose: the names of these, the latest first, where they are few.
         attended: a person typed something.
+        announces: its turn ended, but its last words say what it does next.
         elsewhere: the last commit where it was made in another folder, with its branch and
             that folder."""
 
@@ -109,6 +109,7 @@ class State(TurnState, frozen=True):
     uncommitted: int | None = None
     loose: tuple[str, ...] = ()
     attended: bool = True
+    announces: bool = False
     elsewhere: str = ""
 
 
@@ -216,10 +217,9 @@ def handover_of(summary: ContextSummary) -> Handover:
     wholes, typed = with_words(requests)
     first, last = first_task(summary, wholes, typed), max(typed, key=_place, default=None)
     goal = goal_of(summary)
-    reader = summary.second_reader or None
     last_at = last.ref.message if last else -1
     files, changed = summary.file_modifications, changed_files(summary)
-    found = decided(summary, judged=reader is not None)
+    found = decided(summary, judged=bool(summary.second_reader))
     ruled = [r.text for r in requests if r.kind == "constraint"]
     overtaken = Overtaken(summary)
     standing, likely, on_the_way = _decisions(found, wholes, ruled, overtaken)
@@ -375,9 +375,8 @@ def _blocks(goal: Fact) -> tuple[Fact, ...]:
 
 
 def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:
-    known = [f for f in changed if f.committed is not None]
-    loose = [f for f in known if f.committed is False]
-    git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
+    loose = [f for f in changed if f.committed is False]
+    git = any(f.committed for f in changed) or bool(summary.git) or summary.session.branch
     turn = summary.turn
     last = next((e for e in reversed(summary.git) if e.kind == "commit"), None)
     return State(
@@ -387,6 +386,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         uncommitted=len(loose) if git else None,
         loose=tuple(f.path.rpartition("/")[2] for f in loose if len(loose) <= MAX_LOOSE),
         attended=bool(summary.user_requests),
+        announces=turn.status == "closed" and announces(summary.working_set.last_words.text),
         elsewhere=_place_of(last) if last and last.folder else "",
     )
 

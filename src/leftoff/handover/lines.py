@@ -101,6 +101,8 @@ TURNS = {
     "interrupted": "the person interrupted the agent",
 }
 RUN_ENDED = "the run ended: "
+# Behind the state: the agent may have broken off, or the recorder left out what followed.
+ANNOUNCES = "; the agent's last words announce more"
 
 
 def turn_words(state: State) -> str:
@@ -108,7 +110,8 @@ def turn_words(state: State) -> str:
     if state.ended:
         return RUN_ENDED + brief(state.ended, SHORT)
     alone = state.status == "closed" and not state.attended
-    return TURNS.get("alone" if alone else state.status, "")
+    words = TURNS.get("alone" if alone else state.status, "")
+    return words + ANNOUNCES if state.announces else words
 
 
 def state_lines(state: State) -> list[str]:

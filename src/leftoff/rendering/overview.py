@@ -20,6 +20,7 @@ from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.blocks import Block, said_blocks, telling_blocks
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
+from leftoff.handover.lines import ANNOUNCES
 from leftoff.handover.request_notes import point_of, request_notes
 from leftoff.handover.standing import FEW_WORDS, has_words, last_commits_branch
 from leftoff.handover.wording import (
@@ -314,7 +315,7 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     elif inner or not (handover.goal or summary.stats.user_message_count):
         text = f"the agent's turn ended{at}"
     else:
-        text = f"waiting for you{since}"
+        text = f"waiting for you{since}{ANNOUNCES if state.announces else ''}"
     return Item(text, turn.ref, outcome, output=failed)
 
 
