@@ -272,8 +272,9 @@ def _note(track: _Track, event: FileEvent) -> None:
     if not track.changed and action == "created" and certainty == "sure":
         track.existed = False  # it cannot have been there, whatever seemed to read it
     elif track.existed is None:
-        track.existed = action != "created"
-        track.guessed = action == "created" and not event.renamed_from
+        # A call that may have made it does not show that it was there before.
+        track.existed = action != "created" and track.maybe != "created"
+        track.guessed = not track.existed and not event.renamed_from
     turned = track.exists != (action != "deleted")
     track.exists = action != "deleted"
     track.late = event.late

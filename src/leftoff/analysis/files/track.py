@@ -567,6 +567,8 @@ class Tracker:
     def _may_be_own(self, path: str) -> bool:
         """Whether a removed path may be what a program of this session made: such programs ran,
         and no call named the path, or one below it, before."""
+        if "/__pycache__" in path:
+            return True  # any run of Python makes them
         if not self.unseen or path in self.touched:
             return False
         return path[-1:] != "/" or not any(one.startswith(path) for one in self.touched)

@@ -61,6 +61,19 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
     return status
 
 
+def _run_rsync(walk: Walk, args: Invocation) -> Status:
+    """``rsync -a a/ b/a/``: a copy of a folder under its name, where there is none yet; what
+    else it changes depends on both sides."""
+    sources, target = _operands(args)
+    source, new = "".join(sources), target.rstrip("/")
+    same = new.rpartition("/")[2] == source.rstrip("/").rpartition("/")[2]
+    plain = len(sources) == 1 and source[-1:] == "/" and same and ":" not in source + target
+    if not plain or args.values or not args.has("-a", "-r") or walk.kind(new) == "directory":
+        walk.effects.unknown(args.name)
+        return None
+    return ops.transfer(walk, source.rstrip("/"), new, move=False, recursive=True)
+
+
 def _run_link(walk: Walk, args: Invocation) -> Status:
     """``ln``: what is there stays, unless it is forced."""
     sources, target = _operands(args)

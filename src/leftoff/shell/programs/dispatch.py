@@ -8,7 +8,7 @@ from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
 from leftoff.shell.interpreter import raised
 from leftoff.shell.programs import builtins, coreutils, git, interpreters, wrappers
-from leftoff.shell.programs.wrappers import run_text
+from leftoff.shell.programs.wrappers import launched, only_looks, record_run, run_text
 from leftoff.shell.state import Status, Walk, both_succeed
 from leftoff.shell.statements import RESERVED
 
@@ -70,26 +70,20 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
         if kind == "file":
             ops.read(walk, program, named=False)
     # A program without a rule that only says what it is changes nothing.
-    if arguments in (["--version"], ["-V"], ["-h"], ["version"]) or _only_looks(arguments):
+    if arguments in (["-V"], ["-h"], ["version"]):
         return None
+    if (inner := launched(walk, [walk.tool, *arguments])) is not None:
+        return inner()
     named = _PROGRAM.fullmatch(walk.tool) and walk.tool not in RESERVED
-    walk.effects.unknown(walk.tool if named else "shell")
+    if named:
+        record_run(walk, arguments, program)
+    else:
+        walk.effects.unknown("shell")
     return None
 
 
 # What a program may be called; other words are of a text that was taken for commands.
 _PROGRAM = re.compile(r"(?=.*[^\W\d_])(?!.*: )[^{}<>()\[\];,|&$\"'`*?\n]+")
-
-
-# With these options a program only says what it is or would do.
-_DRY = frozenset({"--help", "--dry-run", "--check"})
-# Subcommands that print, whatever the program.
-_LOOKS = frozenset("help list ls status show info view search explain whoami".split())
-
-
-def _only_looks(words: list[str]) -> bool:
-    """Whether a program that is asked so changes no file, by what such words mean to most."""
-    return not _DRY.isdisjoint(words) or not _LOOKS.isdisjoint(words[:2])
 
 
 def _run_by_rule(walk: Walk, args: Invocation) -> Status:
@@ -113,11 +107,13 @@ def _run_opaque(walk: Walk, args: Invocation) -> Status:
     """A program that changes the file that an option names, or those that its output names, or
     any."""
     entry = args.entry
+    if (inner := launched(walk, [args.name, *args.words])) is not None:
+        return inner()
     # A compiler that may have found an error may have written nothing.
     done = entry.fails != "contents" or walk.expected_status is True
     if done and any(option in args.values for option in entry.roles):
         return _run_by_table(walk, args)
-    if walk.expected_status is False or _only_looks(args.words):
+    if walk.expected_status is False or only_looks(args.words):
         return None
     if entry.in_place and not args.has(*entry.in_place):
         return None
@@ -133,8 +129,7 @@ def _run_opaque(walk: Walk, args: Invocation) -> Status:
         (ops.write if line.lastgroup == "made" else ops.modify)(walk, path)
     if not named:
         writes = any(re.search(entry.may_write, word) for word in args.words if entry.may_write)
-        made = entry.builds and not writes
-        walk.effects.unknown(args.name, action="created" if made else "unknown")
+        record_run(walk, args.words, builds=entry.builds and not writes)
     return None
 
 

@@ -13,7 +13,7 @@ from leftoff.shell.embedded.patches import diff_steps, marked_steps
 from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.steps import ScriptSteps
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs.wrappers import run_text
+from leftoff.shell.programs.wrappers import record_run, run_text
 from leftoff.shell.state import Status, Walk
 
 # What `python -m` runs that changes no file, and is no program by itself.
@@ -40,9 +40,10 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
             return False
     if code is None or UNKNOWN in code:
         if walk.expected_status is not False:
-            walk.effects.unknown(args.name)
+            record_run(walk, arguments, "".join(args.operands[:1]))
         return None
-    return _apply_steps(walk, python_effects(code, tuple(arguments)))
+    named = args.has("-c") or not args.operands  # else a script reads, the agent does not
+    return _apply_steps(walk, python_effects(code, tuple(arguments)), named=named)
 
 
 def _script_text(walk: Walk, operands: list[str]) -> tuple[str | None, bool]:
@@ -71,12 +72,13 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
     entry, operands = args.entry, list(args.operands)
     given = [value for option in entry.code for value in args.values.get(option, ())]
     text: str | None = "\n".join(given)
+    script: list[str] = []
     # A script in a file may be one that this session wrote.
     if not given:
-        text, missing = _script_text(walk, operands if "." in "".join(operands[:1]) else ["-"])
+        script, operands = operands, []
+        text, missing = _script_text(walk, script if "." in "".join(script[:1]) else ["-"])
         if missing:
             return False
-        operands = []
     if args.has(*entry.in_place):
         if walk.expected_status is False:
             return False
@@ -85,13 +87,11 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
     elif args.has("-n", "-p"):
         for field in operands:
             ops.read(walk, field)
-    may_write = (
-        text is None
-        or _CHANGES.search(text)
-        or (entry.may_write and re.search(entry.may_write, text))
-    )
-    if may_write and walk.expected_status is not False:
-        walk.effects.unknown(args.name)
+    if walk.expected_status is not False:
+        if text is None:
+            record_run(walk, script[1:], "".join(script[:1]))
+        elif _CHANGES.search(text) or entry.may_write and re.search(entry.may_write, text):
+            walk.effects.unknown(args.name)
     return None
 
 
@@ -102,7 +102,6 @@ def _look_at_database(walk: Walk, field: str) -> None:
 
 # What a step does, given the walk and its path.
 _STEPS: dict[str, Callable[[Walk, str], object]] = {
-    "read": ops.read,
     "database": _look_at_database,
     "write": ops.write,
     "append": partial(ops.write, guess_append=True),
@@ -125,8 +124,9 @@ _TRANSFERS = {
 }
 
 
-def _apply_steps(walk: Walk, found: ScriptSteps) -> Status:
-    """Apply the steps of an inline script."""
+def _apply_steps(walk: Walk, found: ScriptSteps, *, named: bool) -> Status:
+    """Apply the steps of a script. `named`: what it reads is printed, or at hand, like that of
+    the command itself."""
     status: Status = None
     uncertainty = walk.uncertainty
     if walk.expected_status is False:
@@ -137,7 +137,9 @@ def _apply_steps(walk: Walk, found: ScriptSteps) -> Status:
         status = False
     base, ran = walk.uncertainty, [True]
     for verb, first, second in found.steps:
-        if verb in _STEPS:
+        if verb == "read":
+            ops.read(walk, first, named=named)
+        elif verb in _STEPS:
             if _STEPS[verb](walk, first) is False and verb == "write":
                 status = False
         elif verb in _TRANSFERS:

@@ -1,11 +1,14 @@
 """Programs that run other programs: ``env``, ``sudo``, ``bash -c``, ``xargs``."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
+from leftoff import lazy_re as re
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.commands import Invocation, Launcher, behind, program_rules
+from leftoff.shell.commands import Invocation, Launcher, behind, program_rules, unwrapped
 from leftoff.shell.parser import parse
 from leftoff.shell.state import Status, Walk
 
@@ -16,6 +19,50 @@ def run_text(walk: Walk, text: str, expected_status: Status = None) -> Status:
         walk.effects.unknown("shell")
         return None
     return interpreter.subshell(walk, parse(text, home=walk.home).body, expected_status)
+
+
+# With these options a program only says what it is or would do.
+_DRY = frozenset({"--help", "--version", "--dry-run", "--check"})
+# Subcommands that print, and those that serve, whatever the program.
+_LOOKS = frozenset(
+    "help list ls status show info view search explain whoami current doctor logs"
+    " review".split()
+)
+_SERVES = frozenset("serve server dev start preview phx.server runserver".split())
+# What scripts are called that print what there is; and those that test, or programs that serve.
+_LOOKERS = re.compile(
+    r"(?:list|show|print|find|count|check)[-_][\w-]+\.(?:sh|m?js|py|rb|pl|ps1)"
+)
+_TESTS = re.compile(r"(?:run_?)?tests?(?:[-_][\w-]+)?\.(?:sh|m?js|py|rb|pl|ps1)|[\w-]+-server")
+
+
+def only_looks(words: list[str], name: str = "") -> bool:
+    """Whether a program that is asked so changes no file, by what such words mean to most."""
+    asked = not _DRY.isdisjoint(words) or not _LOOKS.isdisjoint(words[:2])
+    return asked or _LOOKERS.fullmatch(name) is not None
+
+
+def record_run(
+    walk: Walk, words: list[str], program: str = "", *, builds: bool = False
+) -> None:
+    """Record that a program ran of which no more is known: it may have changed any file, unless
+    it only looks; one that serves, tests or `builds` makes files of its own at most."""
+    name = program.rpartition("/")[2]
+    if only_looks(words, name):
+        return
+    makes = builds or not _SERVES.isdisjoint(words[:2]) or _TESTS.fullmatch(name)
+    walk.effects.unknown(walk.tool, action="created" if makes else "unknown")
+
+
+def launched(walk: Walk, words: list[str]) -> Callable[[], Status] | None:
+    """What runs the program or the script behind a launcher such as ``uv run``; None where the
+    words are of no launcher."""
+    inner, script = unwrapped(words)
+    if script:
+        return partial(run_text, walk, script, walk.expected_status)
+    if len(inner) == len(words):
+        return None
+    return partial(interpreter.call, walk, inner, walk.expected_status)
 
 
 def _program_behind(args: Invocation) -> list[str]:
@@ -60,7 +107,7 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
         if ops.read(walk, args.operands[0], named=False) is False:
             return False
     if text is None:
-        walk.effects.unknown(args.name)
+        record_run(walk, args.operands[1:], "".join(args.operands[:1]))
         return None
     # `bash -e` is `set -e` before the first command.
     if args.has("-e"):
