@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import activities, of_edit
 from leftoff.analysis.checks import all_worked, checks
 from leftoff.extraction.checks import Checks
@@ -213,6 +214,29 @@ def running(view: SessionView) -> tuple[CallOutcome, ...]:
         and job not in view.state.header.ended_jobs
         and call.kind != "poll"
         and (not call.text or last.get(call.text) == call)
+        and not _is_over(view, call)
+    )
+
+
+# What a command ends: by a part of its command line, or by the port that it has.
+_KILLS = re.compile(
+    r"""\b(?:pkill|killall)(?:\s+-\S+)*\s+(?:"([^"]+)"|'([^']+)'|([^\s;&|"']+))"""
+    r"|\bkill\b.*\blsof -\w*i\w*(?: ?tcp)? ?:(\d+)|\blsof -\w*i\w*(?: ?tcp)? ?:(\d+).*\bkill\b"
+)
+
+
+def _is_over(view: SessionView, call: Called) -> bool:
+    """Whether a later command ended what a call started, or shows that it ended: git makes no
+    commit while another one is made."""
+    if "git commit" in call.text and any(
+        one.ref.message > call.message for one in view.shown({"git_commit"})
+    ):
+        return True
+    return any(
+        any(part and part in call.text for part in found.groups())
+        for ran in view.each(Ran)
+        if ran.ref.message > call.message and "kill" in ran.command
+        for found in _KILLS.finditer(ran.command)
     )
 
 
