@@ -23,13 +23,14 @@ REDACTION_BATCH = 2_000
 # time in the length of a word.
 MAX_WORD = 500
 
-# Up to five letters and a digit, as `.ipynb` and `.mp4` have: chosen by hand.
-_DOTTED = r"|\b[A-Za-z_]\w*(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"  # a file or a dotted name
+# A file or a dotted name; a hyphen belongs to it. Up to five letters and a digit, as `.ipynb`
+# and `.mp4` have: chosen by hand.
+_DOTTED = r"|(?<!\w[.-])\b(?:\d[\w-]*-)?[A-Za-z_](?:[\w-]*\w)?(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"
 # Hashes begin at seven digits, as git shortens them, and hold one: `deface` is a word.
 _WORDS = (
-    r"|\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
-    r"|\b[a-z]+\d*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, PascalCase
-    r"|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"  # a hash
+    r"|(?<!\w-)\b(?:[A-Za-z]\w*_\w+|_\w{2,}"  # snake_case, _private; none is cut at a hyphen
+    r"|[a-z]+\d*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, PascalCase
+    r"|(?=[a-f]*\d)[0-9a-f]{7,40})\b(?!-[A-Za-z0-9])"  # a hash
     r"|#\d+\b"
 )
 _PATHS = r"https?://[^\s\"'`)\]>,]+|[\w.~@$:-]*/[\w./@~-]*\w"

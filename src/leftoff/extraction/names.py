@@ -11,9 +11,9 @@ MAX_NAMES = 40
 
 # Words of prose are none: a name has an underscore, a capital inside or a dot.
 IN_CODE = re.compile(
-    r"\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
-    r"|\b(?:[a-z]+\d*[A-Z]|[A-Z][a-z0-9]+[A-Z])\w*"  # camelCase, PascalCase
-    r"|\b[A-Za-z]\w*(?:\.[A-Za-z]\w+)+"  # a dotted name, a file
+    r"(?<!\w-)\b(?:[A-Za-z]\w*_\w+|_\w{2,}"  # snake_case, _private; none is cut at a hyphen
+    r"|(?:[a-z]+\d*[A-Z]|[A-Z][a-z0-9]+[A-Z])\w*"  # camelCase, PascalCase
+    r"|[A-Za-z]\w*(?:\.[A-Za-z]\w+)+)"  # a dotted name, a file
 )
 
 _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")

@@ -61,9 +61,9 @@ FILLERS = {kind.shown or kind.title for kind in KINDS.values() if kind.filler}
 # leave no file without a name. Chosen by hand.
 LISTED = (8, 3, 1)
 
-# Names that are listed: in handovers that were read beside their recordings, those after them
-# were of no use.
-MAX_NAMES = 12
+# Names that are listed at most, where room is left: by `leftoff eval resume` more of them name
+# little more of what is used after a cut, and take room from decisions.
+MAX_NAMES = 100
 
 # Tokens of the prompt form. Chosen by hand.
 DEFAULT_PROMPT = 2_000
