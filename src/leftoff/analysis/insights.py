@@ -404,6 +404,8 @@ def _put_off(view: SessionView) -> list[NextStep]:
         for match in _RE["clause"].finditer(asked.text):
             words = match[0].strip()
             start = match.start() + match[0].index(words)
+            if now := _RE["asked_now"].match(words):
+                start, words = start + now.end(), words[now.end() :]
             fits = 15 < len(words) <= 300 and words[-1] != "?"
             fits = fits and _RE["person_defers"].search(words) is not None
             if fits and not is_pasted(asked, start, start + len(words)):

@@ -124,15 +124,20 @@ def by_words(
                         out[earlier], status=status, replaced_by=later
                     )
                     break
-        if decision.owner == "user" and matches("correction", decision.text):
+        own = decision.owner == "user"
+        if (
+            matches("correction", decision.text)
+            if own
+            else _RE["withdraws"].search(decision.text)
+        ):
             number = bisect_left(prompts, decision.message_index) - 1
             _overrule(out, later, prompts[number] if number >= 0 else -1)
     return out
 
 
 def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
-    """Ends the agent's latest decision in the turn that the person objects to, after message
-    `since`, if both are about the same."""
+    """Ends the agent's latest decision in the turn that the person objects to, or the agent
+    takes back, after message `since`, if both are about the same."""
     decision = out[later]
     if any(d.replaced_by == later for d in out[:later]):
         return
@@ -141,6 +146,8 @@ def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
         if known.message_index <= since:
             return
         if known.status != "made" or known.owner == "user":
+            continue
+        if known.message_index == decision.message_index:  # what it takes up instead
             continue
         if objects_to(decision.text, known.text):
             out[earlier] = msgspec.structs.replace(known, status="reversed", replaced_by=later)

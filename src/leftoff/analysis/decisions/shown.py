@@ -63,6 +63,11 @@ MAX_REQUEST = 600
 
 _CODE = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"\w+")
+# That git is left alone.
+_UNCOMMITTED = re.compile(
+    r"(?i)\b(?:(?:do not|don['’]?t|no) (?:(?:need|want|have)(?: to)? )?|without )(?:\w+ ){0,3}"
+    r"(?:commit|push|publish)(?:s|t?ing)?\b"
+)
 _YES = re.compile(
     r"(?i)\W*(?:yes|yeah|yep|sure|ok(?:ay)?|go ahead|proceed|do (?:it|that|this))\b"
 )
@@ -191,8 +196,11 @@ def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     or opens the first, unless it rules something out, and those too long to be read there."""
     tasks = [r.text.strip() for r in summary.user_requests if r.kind == "task"]
     first = tasks[0] if tasks else ""
+    made = max((e.ref.message for e in summary.git if e.kind in {"commit", "push"}), default=-1)
 
     def shows(d: KeyDecision) -> bool:
+        if made > d.message_index and _UNCOMMITTED.search(d.text):
+            return False  # overtaken
         said = d.text.strip()
         known = said in tasks or first.startswith(said)
         return binds(d) and len(d.text) <= MAX_TOLD and (not known or rank(d) == LIMIT)
