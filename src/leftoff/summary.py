@@ -282,7 +282,8 @@ class FileModification(Shown, frozen=True):
         added, removed: lines, summed over the edits that show them; None where none does.
         lines: first and last line of the last edit that names them, from 1.
         symbols: functions, classes and the like defined in changed lines, the latest first.
-        hunk: the first changed lines of the last edit, each after "+" or "-".
+        hunk: the first changed lines of the last edit, each after "+" or "-"; "[…]" where other
+            lines stand between them.
         committed: a commit after the last change included the file; None where that is not
             known.
         last_message: index of the last message that changed it, of a file only read that read

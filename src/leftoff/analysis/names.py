@@ -25,7 +25,9 @@ MAX_WORD = 500
 
 # A file or a dotted name; a hyphen belongs to it. Up to five letters and a digit, as `.ipynb`
 # and `.mp4` have: chosen by hand.
-_DOTTED = r"|(?<!\w[.-])\b(?:\d[\w-]*-)?[A-Za-z_](?:[\w-]*\w)?(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"
+_DOTTED = (
+    r"|(?<!\w[.-])\b(?:\d[\w-]*-)?[A-Za-z_](?:[\w-]*\w)?(?:\.[\w-]+)*\.(?:[a-z]{1,5}\d?)\b"
+)
 # Hashes begin at seven digits, as git shortens them, and hold one: `deface` is a word.
 _WORDS = (
     r"|(?<!\w-)\b(?:[A-Za-z]\w*_\w+|_\w{2,}"  # snake_case, _private; none is cut at a hyphen

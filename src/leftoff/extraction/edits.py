@@ -24,7 +24,7 @@ from leftoff.shell.paths import absolute
 from leftoff.tables import table
 from leftoff.text.line_hashes import Replaced, line_hash, line_hashes
 from leftoff.text.sanitize import clean
-from leftoff.text.truncation import whole
+from leftoff.text.truncation import GAP, whole
 
 _RE = re.patterns(table(__file__, "patterns.toml")["edits"])
 
@@ -169,12 +169,30 @@ class Change(Struct, frozen=True):
 
 def _hunk(changes: Sequence[Change]) -> str:
     """The first changed lines: those that were added, else those that were removed."""
-    added = (f"+{line}" for c in changes for line in c.added if not line.isspace() and line)
-    shown = list(islice(added, MAX_HUNK_LINES))
-    if not shown:
-        removed = (f"-{line}" for c in changes for line in c.removed)
-        shown = list(islice((r for r in removed if len(r.strip()) > 1), MAX_HUNK_LINES))
-    return whole("\n".join(shown), 4 * MAX_HUNK)
+    added = _marked("+", ((c.added, c.new) for c in changes))
+    removed = _marked("-", ((c.removed, c.old) for c in changes))
+    shown = list(islice(added, MAX_HUNK_LINES)) or list(islice(removed, MAX_HUNK_LINES))
+    return whole("\n".join(shown).removesuffix(f"\n{GAP}"), 4 * MAX_HUNK)
+
+
+def _marked(sign: str, regions: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[str]:
+    """The differing lines of each region of lines behind a sign, without blank ones; `GAP`
+    where other lines stand between them."""
+    any_before = False
+    for differing, every in regions:
+        waiting, gap = iter(differing), any_before
+        line = next(filter(str.strip, waiting), None)
+        for one in filter(str.strip, every):
+            if one != line:
+                gap = any_before
+                continue
+            if gap:
+                yield GAP
+            yield sign + one
+            any_before, gap = True, False
+            line = next(filter(str.strip, waiting), None)
+            if line is None:
+                break
 
 
 def _repeats(call: ToolCall) -> bool:

@@ -10,6 +10,7 @@ from leftoff.handover.facts import Handover
 from leftoff.handover.packing import BULLET, Line, line_of
 from leftoff.handover.wording import brief, change_of, inline, inline_code, unnamed_changes
 from leftoff.summary import DiscardedFile, FileModification
+from leftoff.text.truncation import GAP
 
 # Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand.
 MAX_SYMBOL = 100
@@ -88,7 +89,8 @@ def file_lines(
         forms += [f"{path} ({text})" for text in (notes, least)]
         telling = [line for line in file.hunk.splitlines() if not _FRAME.match(line)]
         if telling and place < HUNKS:
-            shown = " ".join(inline_code(line, 100) for line in telling[:4])
+            few = [line if line == GAP else inline_code(line, 100) for line in telling[:5]]
+            shown = " ".join(few[: 4 + (GAP in few[:4])]).removesuffix(f" {GAP}")
             forms.insert(0, f"{forms[0]} {shown}")
         placed.setdefault(group or file.path, []).append(
             # Of the newest, what was done to it is shown before more files are.
