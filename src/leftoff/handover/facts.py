@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LikelyDecisions, binds, by_weight
 from leftoff.extraction.errors import is_frame
-from leftoff.extraction.requests import TAIL, announces
+from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.handover.blocks import openness, plan_blocks, report_blocks, task_blocks
 from leftoff.handover.checks import last_checks, verdict_of
@@ -32,6 +32,7 @@ from leftoff.handover.standing import (
     is_rule,
     is_statement,
     last_commits_branch,
+    manner_of,
     takes_up,
     with_words,
 )
@@ -100,7 +101,7 @@ class State(TurnState, frozen=True):
         uncommitted: changed files without a later commit; None where that is not known.
         loose: the names of these, the latest first, where they are few.
         attended: a person typed something.
-        announces: its turn ended, but its last words say what it does next.
+        manner: as `manner_of` gives it.
         elsewhere: the last commit where it was made in another folder, with its branch and
             that folder."""
 
@@ -109,7 +110,7 @@ class State(TurnState, frozen=True):
     uncommitted: int | None = None
     loose: tuple[str, ...] = ()
     attended: bool = True
-    announces: bool = False
+    manner: str = ""
     elsewhere: str = ""
 
 
@@ -202,7 +203,6 @@ def goal_of(summary: ContextSummary) -> Fact | None:
 
 
 def _standing(summary: ContextSummary) -> list[UserRequest]:
-    """The requests that the person did not take back."""
     return [r for r in summary.user_requests if r.status != "withdrawn"]
 
 
@@ -386,7 +386,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         uncommitted=len(loose) if git else None,
         loose=tuple(f.path.rpartition("/")[2] for f in loose if len(loose) <= MAX_LOOSE),
         attended=bool(summary.user_requests),
-        announces=turn.status == "closed" and announces(summary.working_set.last_words.text),
+        manner=manner_of(summary),
         elsewhere=_place_of(last) if last and last.folder else "",
     )
 

@@ -98,6 +98,7 @@ TURNS = {
     "open": "the agent was still at work",
     "alone": "the agent ended its turn",
     "closed": "the agent ended its turn and waits for the person",
+    "unanswered": "no answer to the person's last message is recorded",
     "interrupted": "the person interrupted the agent",
 }
 RUN_ENDED = "the run ended: "
@@ -110,8 +111,9 @@ def turn_words(state: State) -> str:
     if state.ended:
         return RUN_ENDED + brief(state.ended, SHORT)
     alone = state.status == "closed" and not state.attended
-    words = TURNS.get("alone" if alone else state.status, "")
-    return words + ANNOUNCES if state.announces else words
+    if state.manner == "announces":
+        return TURNS["alone" if alone else "closed"] + ANNOUNCES
+    return TURNS.get("alone" if alone else state.manner or state.status, "")
 
 
 def state_lines(state: State) -> list[str]:

@@ -7,6 +7,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.extraction.requests import RULES, matches
 from leftoff.extraction.rules import lowered
+from leftoff.formats.vocabulary import kind_of
 from leftoff.handover.standing import inner_requests
 from leftoff.handover.wording import message_number, status_words
 from leftoff.shell.paths import is_temporary, is_within
@@ -75,6 +76,12 @@ def _commits(
         for f in summary.file_modifications
         if f.action != "read" and not f.branch and not is_temporary(f.path, projects)
     ]
+    agents = [
+        ref.message
+        for effect in summary.unknown_effects
+        if kind_of(effect.tool) == "subagent"
+        for ref in effect.refs
+    ]
     found: dict[UserRequest, str] = {}
     for request, end in _spans(requests) if made else ():
         start, source = request.ref.message, request.ref.source
@@ -96,7 +103,10 @@ def _commits(
         push = next((e for e in pushes if _is_push_of(e, commit)), None)
         words = f"commit {commit.hash[:10]}{' pushed' if push else ''}"
         words += f" ({message_number((push or commit).ref)})"
-        found[request] = f"{words}, edited since" if since else words
+        words += ", edited since" if since else ""
+        # What these committed is not recorded.
+        words += ", subagents since" if any(at < place < end for place in agents) else ""
+        found[request] = words
     return found
 
 
@@ -113,7 +123,7 @@ def _spans(requests: Sequence[UserRequest]) -> Iterator[tuple[UserRequest, int]]
         if last is None or not (
             request.ref.message == last.ref.message
             or matches("goes_on", request.text)
-            or (request.kind == "choice" and request.status == last.status)
+            or (request.kind == "choice" and request.status in {last.status, "answered"})
         ):
             owners.append(request)
     ends = [*(r.ref.message for r in owners[1:]), 1 << 62]

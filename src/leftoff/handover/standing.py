@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import PERSON_SURE, LikelyDecisions, likely_decisions
-from leftoff.extraction.requests import matches
+from leftoff.extraction.requests import announces, matches
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
 from leftoff.tables import table
@@ -69,6 +69,17 @@ def last_commits_branch(summary: ContextSummary) -> str:
     """The branch of the last commit in the session's own repository, as git printed it."""
     made = (e for e in reversed(summary.git) if e.kind == "commit" and not e.folder)
     return next((event.branch for event in made if event.branch), "")
+
+
+def manner_of(summary: ContextSummary) -> str:
+    """What more is known of the state: `announces` (the turn ended, but the agent's last words
+    say what it does next), `unanswered` (nothing follows the person's last message), or ""."""
+    turn = summary.turn
+    if turn.status == "closed":
+        return "announces" if announces(summary.working_set.last_words.text) else ""
+    asked = max((r.ref.message for r in summary.user_requests), default=-1)
+    last = turn.ref.message if turn.ref else -1
+    return "unanswered" if turn.status == "open" and 0 <= last == asked else ""
 
 
 class Decided(Struct, frozen=True):

@@ -297,15 +297,18 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     state, turn = handover.state, summary.turn
     when = moment(state.since)
     since, at = (f" {word} {when}" if when else "" for word in ("since", "at"))
+    last = f"; last event {when}" if when else ""
     failed, outcome = flat(state.failed), ""
     inner = bool(summary.session.parent_id)  # another agent asked
     # The recorder's word on the turn comes before everything that is read out of it.
     if turn.status == "interrupted":
         text, outcome = f"interrupted by you{at}", "open"
+    elif state.manner == "unanswered" and not failed:
+        text, outcome = f"no answer to your last message is recorded{last}", "open"
     elif turn.status == "open":
         text, outcome = f"stopped in the middle{at}", "open"
     elif turn.status != "closed":
-        text, failed = f"not known{f'; last event {when}' if when else ''}", ""
+        text, failed = f"not known{last}", ""
     elif failed:
         text, outcome = f"stopped{at}: the agent could not go on", "bad"
     elif turn.ended:
@@ -315,7 +318,7 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     elif inner or not (handover.goal or summary.stats.user_message_count):
         text = f"the agent's turn ended{at}"
     else:
-        text = f"waiting for you{since}{ANNOUNCES if state.announces else ''}"
+        text = f"waiting for you{since}{ANNOUNCES if state.manner else ''}"
     return Item(text, turn.ref, outcome, output=failed)
 
 
