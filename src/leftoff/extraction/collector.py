@@ -281,6 +281,8 @@ class Collector(LineReader):
         self, session: SessionState, view: View, number: int, result: ToolResult
     ) -> int:
         call = session.complete_call(result.call_id) or _UNKNOWN_CALL
+        if result.status == "unknown" and "python" in call.text and _raised(result.text):
+            result = replace(result, status="error")
         view.tools.append((number, result, call))
         view.calls[number] = call
         flags = RESULT | _RESULT_FLAGS.get(call.kind, 0)
@@ -509,6 +511,18 @@ _FILE_WORDS = (
     " saved [",
     "introduced new syntax error",
 )
+
+
+def _raised(output: str) -> bool:
+    """Whether Python ended with an exception, as its last lines say."""
+    before, _, last = output[-MAX_TRACEBACK:].rstrip().rpartition("\n")
+    return "Traceback (most recent call last):" in before and _EXCEPTION.match(last) is not None
+
+
+# Code points at the end of an output in which a traceback is looked for. Chosen by hand; frames
+# take some 100 each.
+MAX_TRACEBACK = 4000
+_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt)(?::|\Z)")
 
 
 def _may_name_files(command: str, output: str) -> bool:
