@@ -105,6 +105,8 @@ def said_blocks(text: str) -> list[Block]:
                 words = words if found else _RE["formula"].sub("", words)
         if _WORD.search(words) or words == GAP:  # no rule below the head of a table
             found.append(Block(_last(heads), words, kind))
+        if GAP in words:  # what heads the rest is left out, too
+            heads = []
         waiting = "" if _RE["move"].match(announced) else announced.rstrip(":： ")
         if waiting:
             above = f"{_last(heads)}: " if heads and kind != ITEM else ""
@@ -124,10 +126,16 @@ def telling_blocks(blocks: Sequence[Block], most: int) -> tuple[int, ...]:
         for n in reversed(lists.values())
         if _RE["outcome"].search(blocks[n].label) or _RE["state"].search(blocks[n].text)
     ]
-    order = range(len(blocks))
-    return tuple(
-        sorted([*dict.fromkeys((*order[:1], *telling, *lists.values(), *order))][:most])
-    )
+    aside = [_is_aside(block) for block in blocks]
+    order = sorted(range(len(blocks)), key=aside.__getitem__)
+    found = dict.fromkeys((*order[:1], *telling, *lists.values(), *order))
+    return tuple(sorted(sorted(found, key=aside.__getitem__)[:most]))
+
+
+def _is_aside(block: Block) -> bool:
+    """Whether a block only announces code, or where something was read."""
+    announces = block.kind == HEADING and block.text.endswith((":", "："))
+    return announces or _RE["sources"].search(block.label) is not None
 
 
 def _last(heads: Sequence[tuple[int, str]]) -> str:
