@@ -86,7 +86,11 @@ def said_blocks(text: str) -> list[Block]:
             waiting = ""
         if kind == HEADING or bold and kind != ITEM:
             above = f"{_last(heads)}: " if heads and below == HEADING else ""
-            heads, waiting, below = [(-2, above + words.rstrip(":： "))], "", HEADING
+            label = words.rstrip(":： ")
+            # "**After:**" before code is no more than what announces it.
+            code = kind != HEADING and [k for _, _, k in spans[n + 1 : n + 2]] == [FENCE]
+            heads, waiting = [(-1 if code else -2, above + label)], label if code else ""
+            below = HEADING
             if words.endswith((".", "!", "。", "！")):  # "All done!" heads nothing
                 found.append(Block("", words, HEADING))
                 heads = []
