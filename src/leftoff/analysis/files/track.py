@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange, display_names
-from leftoff.analysis.files.removals import named_in_powershell
+from leftoff.analysis.files.removals import moved_in_powershell, named_in_powershell
 from leftoff.extraction.evidence import (
     Applied,
     Asked,
@@ -41,7 +41,7 @@ _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 # An empty one of these is known to do nothing when it is run.
 _SCRIPTS = (".py", ".sh", ".js")
-_POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase|Get-Content)\b", re.IGNORECASE)
+_POWERSHELL = re.compile(r"\b(?:Remove-Item|Move-Item|del|erase|Get-Content)\b", re.IGNORECASE)
 # What an agent's own editor says in a notebook cell's output where it changed nothing.
 _REFUSED = "introduced new syntax error"
 
@@ -523,6 +523,25 @@ class Tracker:
                 for name in sorted(removed) if did == "removed" else ():
                     self.record_change(name, "deleted")
                     self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
+
+        for given, pattern, target in moved_in_powershell(act.command):
+            path = self.resolve_path(absolute(given, act.cwd or self.root))
+            into = self.resolve_path(absolute(target, act.cwd or self.root))
+            folder = (
+                pattern
+                or target[-1:] in "/\\"
+                or any(one.startswith(f"{into}/") for one in self.touched)
+            )
+            for old in sorted(self.changed):
+                above, _, name = old.rpartition("/")
+                if (
+                    old != path
+                    if not pattern
+                    else above != path or not fnmatch.fnmatch(name, pattern)
+                ):
+                    continue
+                if self.known.kind(old) == "file":
+                    self.record_move(call, old, f"{into}/{name}" if folder else into, "likely")
 
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
