@@ -5,7 +5,7 @@
 escaped or redacted here: `lines` does the wording, `packing` the budget, and the forms (resume
 log, prompt, hook's block, checkpoint, resume message) only differ in frame and budget."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
 
 from msgspec import Struct
@@ -33,6 +33,7 @@ from leftoff.handover.standing import (
     is_statement,
     last_commits_branch,
     manner_of,
+    quoting,
     takes_up,
     with_words,
 )
@@ -217,11 +218,10 @@ def handover_of(summary: ContextSummary) -> Handover:
     wholes, typed = with_words(requests)
     first, last = first_task(summary, wholes, typed), max(typed, key=_place, default=None)
     goal = goal_of(summary)
-    last_at = last.ref.message if last else -1
     files, changed = summary.file_modifications, changed_files(summary)
     found = decided(summary, judged=bool(summary.second_reader))
     ruled = [r.text for r in requests if r.kind == "constraint"]
-    overtaken = Overtaken(summary)
+    overtaken, quoted = Overtaken(summary), quoting(summary)
     standing, likely, on_the_way = _decisions(found, wholes, ruled, overtaken)
     rules = {r for r in requests if is_rule(r) and not is_overtaken(r, typed)}
     known = {d.text for d in (*standing, *likely, *on_the_way)}
@@ -241,9 +241,9 @@ def handover_of(summary: ContextSummary) -> Handover:
         state=_state(summary, changed),
         goal=goal,
         task=_blocks(goal) if goal and (first is None or first is not last) else (),
-        last_message=_request(last) if last else None,
+        last_message=_request(last, quoted) if last else None,
         said=tuple(
-            _request(r)
+            _request(r, quoted)
             for r in sorted(typed, key=_place, reverse=True)
             if r is not last and r is not first and r not in rules
         ),
@@ -277,7 +277,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             if s.status not in {"in_progress", "pending"}
             and s.text not in known
             and (
-                s.ref.message > last_at  # else the person answered
+                last is None or s.ref.message > last.ref.message  # else the person answered
                 if s.status == "question"
                 else is_statement(s.text, moves=s.status != "said")
             )
@@ -339,11 +339,11 @@ def _is_repeated(request: UserRequest, wholes: Sequence[UserRequest]) -> bool:
     )
 
 
-def _request(request: UserRequest) -> Fact:
+def _request(request: UserRequest, quoted: Container[UserRequest] = ()) -> Fact:
     # Whether it is done is not in its status alone: the agent may have answered in between.
     return Fact(
         request.text,
-        "",
+        "quotes the agent" if request in quoted else "",
         request.ref.message,
         "person",
         1.0 if request.status == "open" or request.status.endswith("_failed") else 0.5,

@@ -34,6 +34,9 @@ FEW_WORDS = 3
 # Words of a statement of the agent. Chosen by hand.
 MIN_WORDS = 4
 
+# Code points of a sentence that two do not write by chance. Chosen by hand.
+MIN_QUOTE = 40
+
 _RE = re.patterns(table(__file__, "standing.toml"))
 INTENT = _RE["intent"]
 
@@ -183,6 +186,25 @@ def _is_about(known: Said, later: Said) -> bool:
         return False
     half = len(shared) >= max(ABOUT, len(known.words) / 2)
     return half or not known.names.isdisjoint(later.names)
+
+
+def quoting(summary: ContextSummary) -> set[UserRequest]:
+    """The requests that hold a sentence which the agent had said before: pasted back, it is not
+    the person's."""
+    working = summary.working_set
+    first: dict[str, int] = {}
+    for words in (*working.recent, working.report, working.last_words):
+        for sentence in _RE["sentence"].split(words.text):
+            plain = " ".join(sentence.split())
+            first[plain] = min(words.message, first.get(plain, words.message))
+    said = [(text, at) for text, at in first.items() if len(text) >= MIN_QUOTE]
+    return {
+        request
+        for request in summary.user_requests
+        if len(request.text) >= MIN_QUOTE
+        for typed in (" ".join(request.text.split()),)
+        if any(0 <= at < request.ref.message and text in typed for text, at in said)
+    }
 
 
 def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
