@@ -340,7 +340,7 @@ def act_of(sentence: str) -> Act | None:
 def deciding_part(text: str, room: int) -> str:
     """The part of a decision that decides, for a place of `room` code points: of an answer the
     answer, after the beginning of its question; of a long sentence what stands from the last
-    clause on that decides something. "" where the beginning tells it."""
+    clause on that decides something by itself. "" where the beginning tells it."""
     if len(text) <= room:
         return ""
     question, arrow, answer = text.partition(ARROW)
@@ -350,8 +350,9 @@ def deciding_part(text: str, room: int) -> str:
     if act_of(text[:room]) is not None:
         return ""
     starts = [clause.end() for clause in _RE["clause"].finditer(text)]
-    at = next((at for at in reversed(starts) if act_of(text[at : at + room]) is not None), 0)
-    return f"… {text[at:]}" if at else ""
+    parts = (text[at:] for at in reversed(starts))
+    part = next((part for part in parts if act_of(part[:room]) is not None), "")
+    return f"… {part}" if part and not _RE["torn"].match(part) else ""
 
 
 def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentence:
@@ -495,7 +496,7 @@ def _aims(text: str, one: Sentence, above: str) -> str:
 # Code points; a shorter line was not broken by a terminal or an editor. Chosen by hand.
 WRAPPED = 60
 
-_STOPS = ".:;!?…"
+_STOPS = ".:!?…"
 
 
 def _lines(text: str) -> Iterator[Span]:
@@ -509,7 +510,9 @@ def _lines(text: str) -> Iterator[Span]:
         for line in re.finditer(r"(\S\S*)(?:[^\n]*\S)?", text[first:last]):
             size = end - text.rfind("\n", 0, end) - 1
             full = size >= WRAPPED and size + 1 + len(line[1]) >= width
-            if end >= 0 and not (full and text[end - 1] not in _STOPS and line[0][0].islower()):
+            full = full and text[end - 1] not in _STOPS
+            full = full or text.count("(", start, end) > text.count(")", start, end)
+            if end >= 0 and not (full and line[0][0].islower()):
                 yield start, end
                 start = first + line.start()
             end = first + line.end()
