@@ -33,11 +33,22 @@ def request_notes(summary: ContextSummary) -> dict[UserRequest, tuple[str, str]]
     wholes = [r for r in summary.user_requests if r not in inner]
     ended = max((r.ref.message for r in wholes if r.status in _ENDED), default=-1)
     commits = _commits(summary, wholes)
+    # An edit that was refused touched no file.
+    files = (f for f in summary.file_modifications if f.action != "read")
+    touched = {ref.message for file in files for ref in file.refs}
+    acted = [r for r in summary.working_set.last_edits or () if r.message in touched]
+    begun = {
+        request
+        for request, end in _spans(wholes)
+        if any(request.ref.message < ref.message < end for ref in acted)
+    }
     found: dict[UserRequest, tuple[str, str]] = {}
     for request in wholes:
         status, note = request.status, status_words(request.status)
         if request.kind == "remark" and status == "open":
             note = "not answered"  # as far as leftoff knows, it asks for no work
+        if status == "interrupted" and request in begun:
+            note = "worked on, then interrupted"
         commit = commits.get(request, "")
         forbids = request.kind == "constraint" and _FORBIDS.finder(lowered(request.text))
         if forbids and status in _ENDED:
