@@ -76,6 +76,7 @@ def test_a_dump_of_ours_keeps_its_budget_and_says_what_is_left_out(
     assert max_tokens(page.project_md.content) <= most + 100  # with the design's own lines
     assert max_tokens(page.specific_project_md.content) <= dumps.BUDGETS["95"]
     assert ("left out)" in page.project_md.content) == (count == 400 and capacity != "98")
-    assert "the agent was still at work" in page.project_md.content or capacity == "95"
+    state = ("the agent was still at work", "no answer to the person's last message")
+    assert any(x in page.project_md.content for x in state) or capacity == "95"
     if capacity != "90":
         assert "%" not in page.project_md.content.replace(f"{capacity}%", "")
