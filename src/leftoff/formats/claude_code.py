@@ -322,11 +322,10 @@ class ClaudeReader(Struct):
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
         text, typed = _typed_words(0, prompt, via)
-        if not typed:
+        if not typed or is_button(prompt):
             return ()
-        asked, time = () if is_button(prompt) else typed, line.timestamp or ""
-        origin = "prompt" if asked else "injected"
-        return (cursor.message("user", (rec.Text(text),), origin, asked, time=time),)
+        time = line.timestamp or ""
+        return (cursor.message("user", (rec.Text(text),), "prompt", typed, time=time),)
 
 
 def _by_person(origin: Origin | None) -> bool:
