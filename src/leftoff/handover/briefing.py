@@ -61,8 +61,9 @@ FILLERS = {kind.shown or kind.title for kind in KINDS.values() if kind.filler}
 # leave no file without a name. Chosen by hand.
 LISTED = (8, 3, 1)
 
-# Names that are listed at most, where room is left: by `leftoff eval resume` more of them name
-# little more of what is used after a cut, and take room from decisions.
+# Names that are listed at most, where room is left. By `leftoff eval resume` a hook's block
+# with 100 of them names .356 of what is used after a cut, with 12 .237; with 36 it states .826
+# of the decisions, with 100 .802.
 MAX_NAMES = 100
 
 # Tokens of the prompt form. Chosen by hand.

@@ -40,14 +40,15 @@ def request_notes(summary: ContextSummary) -> dict[UserRequest, tuple[str, str]]
     begun = {
         request
         for request, end in _spans(wholes)
-        if any(request.ref.message < ref.message < end for ref in acted)
+        if request.status == "interrupted"
+        and any(request.ref.message < ref.message < end for ref in acted)
     }
     found: dict[UserRequest, tuple[str, str]] = {}
     for request in wholes:
         status, note = request.status, status_words(request.status)
         if request.kind == "remark" and status == "open":
             note = "not answered"  # as far as leftoff knows, it asks for no work
-        if status == "interrupted" and request in begun:
+        if request in begun:
             note = "worked on, then interrupted"
         commit = commits.get(request, "")
         forbids = request.kind == "constraint" and _FORBIDS.finder(lowered(request.text))

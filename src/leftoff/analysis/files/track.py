@@ -96,8 +96,8 @@ class Tracker:
         has_results: the recorder writes results of calls.
         silent: tools whose results it leaves out all the same.
         root: the session's directory; `drive`: one of the files, where it is not known.
-        changed: files changed so far; `committed`: those of them committed since, with the
-            number of events before the last commit.
+        changed: files changed so far; `committed`: those of them committed since.
+        loose: of each path the numbers of the events that changed it since the last commit.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
         edits: how many edits of file tools a file has that were not taken back.
@@ -121,7 +121,8 @@ class Tracker:
         paths = () if self.root else (t.path for t in view.each(Touched, rewound=True))
         self.drive = next((path[:3] for path in paths if path[1:2] == ":"), "")
         self.changed: set[str] = set()
-        self.committed: dict[str, int] = {}
+        self.committed: set[str] = set()
+        self.loose: dict[str, list[int]] = {}
         self.touched: set[str] = set()
         self.scripts: set[Call] = set()
         self.edits: Counter[str] = Counter()
@@ -227,6 +228,8 @@ class Tracker:
         if path.startswith(_PSEUDO_FILES):
             return
         self.touched.add(path)
+        if action in _WRITES:
+            self.loose.setdefault(path, []).append(len(self.events))
         self.events.append(
             FileEvent(
                 path,
@@ -473,7 +476,9 @@ class Tracker:
             ]
         commits = ("git", "commit") in script.programs
         if commits and not denied and result.succeeded() is not False:
-            self.committed.update(dict.fromkeys(self.changed, len(self.events)))
+            self.committed |= self.changed
+            for path in self.changed:
+                self.loose.pop(path, None)
             # With these words the summary may be that of an earlier commit.
             if "--amend" not in command and "--summary" not in command:
                 self.record_commit(self.call_site(act.ref, act.tool, cwd), result.output or "")
@@ -570,10 +575,8 @@ class Tracker:
         if path not in self.committed:
             if path not in self.changed or self.known.changed.get(path) == "created":
                 return False
-        events = self.events
-        for at in range(self.committed.get(path, 0), len(events)):
-            if events[at].path == path and events[at].action in _WRITES:
-                events[at] = replace(events[at], action="discarded")
+        for at in self.loose.pop(path, ()):
+            self.events[at] = replace(self.events[at], action="discarded")
         return True
 
     def _absolute(self, path: str, call: _CallSite) -> str:
