@@ -62,15 +62,19 @@ def process_jobs(home: Path, session: str) -> None:
     with contextlib.suppress(OSError, AttributeError):
         os.nice(5)
     end = time.monotonic() + TIME_LIMIT
+    # What hooks and workers left that were killed while writing, perhaps after the last job.
+    with (
+        contextlib.suppress(OSError),
+        queue.opened(folder) as own,
+        Directory.open(home) as near,
+    ):
+        for place in (own, near):
+            place.remove_stale_temporaries()
     failed: set[str] = set()
     done: dict[str, codec.JsonObject] = {}
     while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
             with queue.opened(folder) as own, own.lock(queue.LOCK, 0):
-                # What was left by hooks and workers that were killed while writing.
-                with contextlib.suppress(OSError), Directory.open(home) as beside:
-                    for place in (own, beside):
-                        place.remove_stale_temporaries()
                 for name in _in_order(queue.pending_jobs(folder)):
                     job = queue.dequeue(folder, name)
                     if not job or _run_job(home, folder, name, job, end):
