@@ -93,7 +93,7 @@ def said_blocks(text: str) -> list[Block]:
             below = HEADING
             if words.endswith((".", "!", "。", "！")):  # "All done!" heads nothing
                 found.append(Block("", words, HEADING))
-                heads = []
+                heads, waiting = [], ""
             continue
         announced = ""
         if (not waiting or kind == ITEM) and not kind == below == TABLE:
