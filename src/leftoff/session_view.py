@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -90,14 +90,14 @@ class SessionView:
         abandoned: messages of rewound branches.
         copies: messages that repeat history already in the recording.
         children: the views of its subagents.
-        written: messages of calls that are likely to have changed a file, once that is known.
+        written: the files that each message is likely to have changed, once that is known.
         results: what judges found that several ask for (`once`)."""
 
     def __init__(
         self, state: SessionState, source: int = 0, children: Sequence[SessionView] = ()
     ) -> None:
         self.children = tuple(children)
-        self.written: frozenset[int] = frozenset()
+        self.written: Mapping[int, Collection[str]] = {}
         self.state = state
         self.thread = state.thread
         self.source = source

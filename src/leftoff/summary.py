@@ -159,6 +159,7 @@ class Check(Shown, frozen=True):
         line: the line of the output that tells most; "" if there is none.
         tail: the last lines of the output, at most 400 code points.
         edited_since: a file on which it may depend was edited after it.
+        edited_elsewhere: all of these lie outside of the paths or the folder that it names.
         mended: its program was run later to mend what it had found, and succeeded.
         ref: the call.
         result: its output, None if it was not recorded."""
@@ -177,6 +178,7 @@ class Check(Shown, frozen=True):
     line: str = ""
     tail: str = ""
     edited_since: bool = False
+    edited_elsewhere: bool = False
     result: Ref | None = None
     mended: bool = False
 

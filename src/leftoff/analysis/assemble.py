@@ -81,13 +81,7 @@ def assemble(
     clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
     unseen = [u for u in tracker.unseen if u.action != "unknown" or u.ref.message > clean]
     written = _written(events, view.heard.since)
-    view.written = frozenset(
-        e.ref.message
-        for e in events
-        if e.certainty != "unknown"
-        and e.action in {"created", "modified", "deleted"}
-        and not (e.branch or is_temporary(e.path))
-    )
+    view.written = _paths_by_message(events)
     # Of one thread that all subagents share, nothing tells how many they were but the calls.
     shared = [child.state.agent for child in children] == ["sidechain"]
     started = [
@@ -299,6 +293,16 @@ def _agents_not_recorded(
         UnknownChange(c.name, "unknown", view.ref(Ref(message=c.message, part=c.part)))
         for c in starts
     ]
+
+
+def _paths_by_message(events: Sequence[FileEvent]) -> dict[int, set[str]]:
+    """The files that each message is likely to have changed."""
+    found: dict[int, set[str]] = {}
+    for e in events:
+        changes = e.certainty != "unknown" and e.action in {"created", "modified", "deleted"}
+        if changes and not (e.branch or is_temporary(e.path)):
+            found.setdefault(e.ref.message, set()).add(e.path)
+    return found
 
 
 def _written(events: Sequence[FileEvent], since: int) -> dict[tuple[int, int], tuple[str, ...]]:

@@ -187,6 +187,25 @@ def _places(run: Run) -> list[str]:
     return [path.rstrip("/") for path in run.scope.split()] or src
 
 
+def places_of(run: Run, tool: str) -> list[str]:
+    """The files and folders that a run of a tool looks at, as its command names them, "." for
+    where it runs; [] where they do not tell what it checks: files of tests, of what a build
+    writes, and whatever a script runs."""
+    known = BY_NAME.get(tool)
+    if known is None or known.scope or known.kind == "other" or tool in WORDS["of_outputs"]:
+        return []
+    words = [word.replace("\\", "/") for word in run.scope.split()]
+    paths = [word for word in words if "/" in word and "@" not in word]
+    if run.kind == "test":  # or part of a name
+        packages = tool == "go test" and [path for path in paths if path[:1] == "."]
+        if paths and not packages or _RE["level"].search(run.scope):
+            return []
+        paths = packages or []
+    if run.wrapper and not run.script:
+        return []
+    return [_RE["below_place"].sub("", path) or "." for path in paths] or ["."]
+
+
 def program_of(word: str) -> str:
     """The name of a program."""
     name = word.replace("\\", "/").rpartition("/")[2]

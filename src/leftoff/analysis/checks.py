@@ -19,7 +19,14 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import code_edits, edits
-from leftoff.analysis.check_commands import BY_NAME, Run, covers, mending_runs, program_of
+from leftoff.analysis.check_commands import (
+    BY_NAME,
+    Run,
+    covers,
+    mending_runs,
+    places_of,
+    program_of,
+)
 from leftoff.analysis.check_lines import (
     RULES,
     STATUS,
@@ -52,7 +59,7 @@ from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
 from leftoff.extraction.rule_sets import CheckTool
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
-from leftoff.shell.paths import absolute
+from leftoff.shell.paths import absolute, is_test
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -65,6 +72,8 @@ _TIMED_OUT = 124  # of `timeout`
 # of one that ended.
 _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:exit\w*|code)\W{1,3}\d", re.IGNORECASE)
+
+_NOT_ROOTED = re.compile(r"[^/\w]|\w[^:]")
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -348,7 +357,8 @@ class _Judge:
         at, known = ran.ref.message, BY_NAME.get(tool)
         of_code = known is not None and not known.documents
         of_code = of_code and not (run.wrapper and run.kind != "test")
-        changes = self.code_edits if of_code else self.edits
+        edited = self.code_edits if of_code else self.edits
+        edited = edited[bisect_right(edited, at) :]
         return Check(
             kind=one.kind,
             tool=tool,
@@ -363,7 +373,8 @@ class _Judge:
             failing=tuple(failing[:MAX_FAILING]) if verdict == "failed" else (),
             line=line,
             tail=output.tail,
-            edited_since=bisect_right(changes, at) < len(changes),
+            edited_since=bool(edited),
+            edited_elsewhere=bool(edited) and self._are_elsewhere(edited, ran, tool, runs),
             mended=verdict == "failed"
             and any(
                 message > at
@@ -373,6 +384,22 @@ class _Judge:
             ),
             result=self.view.ref(output.ref) if output.ref is not None else None,
         )
+
+    def _are_elsewhere(
+        self, edited: Sequence[int], ran: Ran, tool: str, runs: Sequence[Run]
+    ) -> bool:
+        """Whether all files are known that messages edited, and lie outside of the places that
+        runs of a check name."""
+        folder = _folder(ran, self.view.state.header.cwd)
+        places = [absolute(place, folder) for run in runs for place in places_of(run, tool)]
+        apart = runs[0].kind == "test" and any(is_test(f"{place}/") for place in places)
+        if not places or apart or any(map(_NOT_ROOTED.match, places)):
+            return False
+        # A path that is not known from the root may be any.
+        named = "|".join(map(re.escape, places))
+        inside = re.compile(rf"(?i:{named})(?:/|$)|{_NOT_ROOTED.pattern}")
+        files = (self.view.written.get(message, ()) for message in reversed(edited))
+        return all(paths and not any(map(inside.match, paths)) for paths in files)
 
     def _verdict(self, run: Run, one: Share, output: _Output) -> tuple[str, str]:
         """The verdict on one run and what it rests on."""

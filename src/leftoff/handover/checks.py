@@ -1,6 +1,6 @@
 """Which runs of checks say where the work stands: of each check the last."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from leftoff import lazy_re as re
 from leftoff.analysis.check_runs import folders, own_command
@@ -40,12 +40,10 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
         words = _RE["selected"].findall(check.scope) if whole else []
         if all(any(_selects(word, name) for word in words) for name in other.failing):
             return True
-    if check.verdict == "passed" and other.verdict == "failed" and _compiles(check, other):
+    if check.verdict == "passed" and other.verdict != "unknown" and _compiles(check, other):
         return True
     known = check.verdict != "unknown"
-    covers = known and (
-        not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
-    )
+    covers = known and _is_wider(check, other)
     same = other.scope == check.scope
     if not same and other.tool == check.tool:
         same = _place_of(other) == _place_of(check) != ""
@@ -53,11 +51,54 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
     return (covers or same) and _is_same(check, other)
 
 
+def _is_wider(check: Check, other: Check) -> bool:
+    """Whether a run looked at all that one of the same tool did: at everything, or at what
+    holds each path of the other, and chose nothing in it that the other did not."""
+    levels = [_RE["level"].search(c.scope) for c in (other, check)]
+    if other.verdict == "failed" and levels[0] and not levels[1]:
+        return False
+    if _runs_all(check):
+        return True
+    added, had = ({*_RE["adds"].findall(command_of(c))} for c in (other, check))
+    if not added <= had or "…" in check.scope:
+        return False
+    if not check.scope:  # without a path Go looks at one folder
+        return not check.tool.startswith("go ") or "./..." in check.command
+    scopes = (c.scope.replace(",", "").split() for c in (check, other))
+    both = [[word for word in words if word not in had] for words in scopes]
+    paths, its_paths = ([w for w in words if _RE["path"].match(w)] for words in both)
+    choices, its = ([w for w in words if not _RE["path"].match(w)] for words in both)
+    return len(choices) <= len(its) and _hold(paths, its_paths) and _hold(choices, its)
+
+
+def _runs_all(check: Check) -> bool:
+    """Whether a task or a script ran a tool, and its name chooses nothing."""
+    named = check.tool in command_of(check)
+    return not named and _RE["whole"].fullmatch(check.scope) is not None
+
+
+def _hold(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether each of other words, of which there are some, lies in what one of the words
+    names; no word names everything."""
+    return not words or bool(others) and all(any(_holds(w, o) for w in words) for o in others)
+
+
+def _holds(word: str, other: str) -> bool:
+    place, below = (w.removeprefix("./").removesuffix("/") for w in (word, other))
+    if set(below.split("|")) <= set(place.split("|")):
+        return True
+    # A package of Go holds no other one.
+    place = place.removesuffix("/...") if word[:2] != "./" or "..." in word else f"{place}::"
+    return below.startswith((f"{place}/", f"{place}::", f"{place}.")) or place == below
+
+
 def _compiles(check: Check, other: Check) -> bool:
     """Whether a run compiled all that an earlier one did which does nothing else: its command
     has the same options, and leaves out no package."""
     if check.tool not in _INCLUDES.get(other.tool, "").split(", "):
         return False
+    if other.verdict == "passed" and _runs_all(check):
+        return True
     variables = [sorted(_RE["variable"].findall(c.command)) for c in (other, check)]
     if variables[0] != variables[1] or not may_be_one(folder_of(check), folder_of(other)):
         return False
@@ -119,6 +160,13 @@ def verdict_of(check: Check) -> str:
     return "did not run" if check.basis == "not_run" else "result unknown"
 
 
+def since_of(check: Check) -> str:
+    """What is said of edits after a check, "" for nothing."""
+    if not check.edited_since or check.basis == "not_run":
+        return ""
+    return "edited elsewhere since" if check.edited_elsewhere else "edited since"
+
+
 def folder_of(check: Check) -> str:
     """The path of the folder in which a check ran, as its command line writes it, without what
     leads up; "" if none is written.
@@ -139,3 +187,12 @@ def may_be_one(folder: str, other: str) -> bool:
     """Whether two paths of `folder_of` may name one folder."""
     ends = f"/{folder}", f"/{other}"
     return "/" in ends or ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
+
+
+def in_folder(check: Check, folders: Iterable[str]) -> str:
+    """Words for the folder of a check beside those of others, "" for the only one."""
+    folder = folder_of(check)
+    others = [other for other in folders if not may_be_one(folder, other)]
+    last = folder.rpartition("/")[2]
+    alike = any(other.rpartition("/")[2] == last for other in others)
+    return f"in {folder if alike else last}" if others else ""

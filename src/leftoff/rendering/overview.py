@@ -18,7 +18,14 @@ from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.blocks import Block, said_blocks, telling_blocks
-from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
+from leftoff.handover.checks import (
+    command_of,
+    folder_of,
+    in_folder,
+    last_checks,
+    since_of,
+    verdict_of,
+)
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.lines import ANNOUNCES
 from leftoff.handover.request_notes import point_of, request_notes
@@ -411,16 +418,8 @@ def _checks(checks: Sequence[Check]) -> Part:
     folders: dict[str, list[str]] = {}
     for check in found:
         folders.setdefault(_check_name(check), []).append(folder_of(check))
-    items = [_check(c, _in_folder(folder_of(c), folders[_check_name(c)])) for c in found]
+    items = [_check(c, in_folder(c, folders[_check_name(c)])) for c in found]
     return _part("checks", "Checks", items)
-
-
-def _in_folder(folder: str, folders: Sequence[str]) -> str:
-    """The name of a folder beside others, "" where it is the only one."""
-    others = [other for other in folders if not may_be_one(folder, other)]
-    last = folder.rpartition("/")[2]
-    alike = any(other.rpartition("/")[2] == last for other in others)
-    return f" in {flat(folder if alike else last)}" if others else ""
 
 
 def _check_name(check: Check) -> str:
@@ -434,7 +433,7 @@ def _check_name(check: Check) -> str:
 
 
 def _check(check: Check, where: str = "") -> Item:
-    name = _check_name(check) + where
+    name = f"{_check_name(check)} {flat(where)}".strip()
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
         counts = ", ".join(f"{number(count)} {word}" for count, word in both if count)
@@ -447,8 +446,8 @@ def _check(check: Check, where: str = "") -> Item:
         telling = ", ".join(check.failing[:3]) + more or check.line
     elif check.basis == "not_run":
         telling = check.line
-    note = "edited since" if check.edited_since and check.basis != "not_run" else ""
-    return Item(text, check.ref, OUTCOMES.get(check.verdict, ""), note, flat(telling))
+    outcome = OUTCOMES.get(check.verdict, "")
+    return Item(text, check.ref, outcome, since_of(check), flat(telling))
 
 
 def _git(event: GitEvent) -> Item:
