@@ -132,7 +132,7 @@ class _Output(Struct):
     lines: int = 0
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
-    codes: tuple[int | None, ...] = ()
+    codes: tuple[int | str | None, ...] = ()
     head: str = ""
     outcome: Returned | None = None
 
@@ -159,10 +159,10 @@ class _Output(Struct):
             statuses=[],
         )
 
-    def with_code(self, code: int | None) -> _Output:
-        """That of one of several commands, None for one that was cut off: whose its lines are
-        is not known."""
-        if code is None:
+    def with_code(self, code: int | str | None) -> _Output:
+        """That of one of several commands, no number for one that was cut off: whose its lines
+        are is not known."""
+        if not isinstance(code, int):
             return replace(self.only(()), running=True)
         return replace(self, running=False, exit_code=code)
 
@@ -244,8 +244,10 @@ class _Judge:
             found.scripts += piece.scripts
             if piece.exit_code is not None:
                 found.exit_code = piece.exit_code
-            if found.codes.count(None) == len(piece.codes) == 1:
-                found.codes = tuple(piece.codes[0] if c is None else c for c in found.codes)
+            ended = self.view.outcomes.get(piece.call)
+            code = ended.exit_code if piece.exit_code is None and ended else piece.exit_code
+            if code is not None and piece.job:
+                found.codes = tuple(code if c == piece.job else c for c in found.codes)
             found.codes = found.codes or piece.codes
         if len(pieces) > 1 and not found.ends and self.view.calls[place].kind == "script":
             # It waited long, and may have printed what came until its yield time.

@@ -199,21 +199,35 @@ def _merged(several: list[Step]) -> Step:
 @once
 def running(view: SessionView) -> tuple[CallOutcome, ...]:
     """The calls that started something in the background whose end is not seen, and whose
-    command was not given again."""
+    command was not given again. A check that failed by what it printed is as good as over."""
     heard = view.state.extractors.get("checks")
     if not isinstance(heard, Checks) or not heard.open:
         return ()
     jobs = {place: job for job, place in heard.open.items()}
+    judged: dict[str, set[Call]] = {}
+    for check in checks(view):
+        judged.setdefault(check.verdict, set()).add((check.ref.message, check.ref.part or 0))
+    failed = judged.get("failed", set()) - judged.get("unknown", set())
     started = [(call, job) for place, job in jobs.items() if (call := view.calls.get(place))]
     texts = {call.text for call, _ in started}
+    first = view.by_call(Checked)
+
+    def left(call: Called) -> str:
+        """Its words; of several commands of a script those that go on."""
+        ran = [r.command for r in view.active(Ran) if r.call == call.call]
+        codes = made.codes if (made := first.get(call.call)) else ()
+        paired = zip(ran, codes, strict=True) if len(ran) == len(codes) else ()
+        return "; ".join(c for c, code in paired if code in heard.open) or _words(view, call)
+
     last = {c.text: c for c in view.each(Called) if c.text in texts}
     return tuple(
-        CallOutcome(call.name, _words(view, call), "running", view.ref(_ref(call)), job)
+        CallOutcome(call.name, left(call), "running", view.ref(_ref(call)), job)
         for call, job in started
         if call.message not in view.abandoned
         and job not in view.state.header.ended_jobs
         and call.kind != "poll"
         and (not call.text or last.get(call.text) == call)
+        and call.call not in failed
         and not _is_over(view, call)
     )
 

@@ -21,7 +21,7 @@ from leftoff.extraction.extractor import CALL, RESULT, TYPED, View, remember
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_TOOLS
 from leftoff.extraction.rules import Rule
 from leftoff.formats.injected import JOB_ENDED
-from leftoff.model import ToolCall, ToolResult
+from leftoff.model import Ref, ToolCall, ToolResult
 from leftoff.redaction.scanner import QuoteEnds
 from leftoff.tables import table, word_sets
 from leftoff.text.truncation import whole
@@ -76,15 +76,20 @@ _TASK_KEYS = "task_id bash_id shell_id session_id cell_id sessionId shellId id".
 class Checks(Struct):
     """Records what checks printed, and what jobs in the background printed later.
 
-    `jobs` holds, by call id, the job that a pending call asks for; `open` the jobs that had not
-    ended, with message and part of the call that started each; `logs` the job by the file that
-    its output is written to."""
+    `jobs` holds, by call id, the jobs that a pending call asks for; `open` those that had not
+    ended, with message and part of the call that started each; `roots` the first job of that
+    call, by the others; `waits` by the job that a script became those that it asks for; `ends`
+    the exit codes of jobs of which the recorder does not tell which they are; `logs` the job by
+    the file that its output is written to."""
 
     name: ClassVar[str] = "checks"
     wants: ClassVar[int] = RESULT | CALL | TYPED
 
-    jobs: dict[str, str] = field(default_factory=dict)
+    jobs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     open: dict[str, tuple[int, int]] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
+    waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ends: list[int] = field(default_factory=list)
     logs: dict[str, str] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
@@ -92,70 +97,110 @@ class Checks(Struct):
             for ended in JOB_ENDED.finditer(text):
                 code = _RE["ended_with"].match(text, ended.end())
                 if self.open.pop(ended[1], None) and code:
-                    ref, task = view.record_ref(number), ended[1]
-                    yield Checked(ref, -1, -1, task=task, exit_code=int(code[1]))
+                    yield self._ended(view.record_ref(number), ended[1], int(code[1]))
         for number, part, call in view.tools:
             if type(part) is ToolResult:
-                found = self._result(view, number, part, call)
-                if found is not None:
-                    yield found
+                yield from self._result(view, number, part, call)
             elif type(part) is ToolCall:
                 if part.id and (part.kind in {"poll", "script"} or self.logs):
                     self._asks(part)
 
+    def _ended(self, ref: Ref, job: str, code: int | None) -> Checked:
+        task = self.roots.get(job, job)
+        return Checked(ref, -1, -1, task=task, exit_code=code, job=job)
+
     def _asks(self, call: ToolCall) -> None:
         given = call.input if isinstance(call.input, dict) else {}
-        job = next((str(given[key]) for key in _TASK_KEYS if given.get(key)), "")
+        named = [str(given[key]) for key in _TASK_KEYS if given.get(key)][:1]
         if call.kind == "script":
-            # What a script prints that asks for several, or runs another command, is no job's.
+            # What a script prints that runs another command is no job's.
             script = str(call.input)[:4000]
-            named = set(_RE["job_in_script"].findall(script))
-            job = named.pop() if len(named) == 1 and "exec_command" not in script else ""
+            found = () if "exec_command" in script else _RE["job_in_script"].findall(script)
+            named = list(dict.fromkeys(found))
         elif call.kind != "poll":
             words = str(given.get("file_path") or given.get("path") or given.get("command", ""))
-            job = next((job for path, job in self.logs.items() if path in words), "")
-        elif not job and len(self.open) == 1:
-            job = next(iter(self.open))  # the recorder gives no number, and only one is running
-        if job:
-            remember(self.jobs, call.id, job, _MAX_TASKS)
+            named = [job for path, job in self.logs.items() if path in words][:1]
+        elif not named and len(self.open) == 1:
+            named = [*self.open]  # the recorder gives no number, and only one is running
+        if named:
+            remember(self.jobs, call.id, tuple(named), _MAX_TASKS)
 
     def _result(
         self, view: View, number: int, result: ToolResult, call: Called
-    ) -> Checked | None:
+    ) -> Iterable[Checked]:
         text = result.text
-        task = self.jobs.pop(result.call_id, "")
-        judged = bool(task) or call.kind in _KINDS
+        asked = self.jobs.pop(result.call_id, ())
+        self.ends = self.ends if self.open else []
+        if asked and asked[0] in self.waits and not _RE["still_running"].match(text):
+            self.open.pop(asked[0], None)  # the script ended, what it asked for may go on
+            asked = self.waits.pop(asked[0])
+        every = [(text, asked)]
+        if len(asked) > 1 and len(pieces := _results(text)) == len(asked):
+            every = [(piece, (job,)) for piece, job in zip(pieces, asked, strict=True)]
+        for piece, jobs in every:
+            found = self._of_jobs(view, number, piece, jobs, result, call)
+            if found is not None:
+                yield found
+        if call.kind == "poll" and not asked and result.exit_code is not None and self.open:
+            self.ends.append(result.exit_code)
+            if len(self.ends) >= len(self.open):  # so all have ended
+                code = self.ends[0] if len({*self.ends}) == 1 else None
+                for job in self.open:
+                    yield self._ended(view.record_ref(number), job, code)
+                self.open, self.ends = {}, []
+
+    def _of_jobs(
+        self,
+        view: View,
+        number: int,
+        text: str,
+        asked: tuple[str, ...],
+        result: ToolResult,
+        call: Called,
+    ) -> Checked | None:
+        """What an output, or the part of it that is a job's, says.
+
+        Args:
+            asked: the jobs whose output it is."""
+        judged = bool(asked) or call.kind in _KINDS
         if not judged and result.status != "running":
             return None
-        codes = _codes(text) if task or call.kind == "script" else ()
-        job = _RE["json_job"].search(text) if codes else None
+        codes = _codes(text) if asked or call.kind == "script" else ()
+        yielded = _RE["still_running"].match(text) is not None
         running = (
             result.status == "running"
-            or None in codes
-            or _RE["still_running"].match(text) is not None
+            or yielded
+            or not all(type(code) is int for code in codes)
             or text.find(_RUNNING, 0, 6000) >= 0
         )
+        job = asked[0] if len(asked) == 1 else ""
+        ids: list[str] = []
         if running:
-            started = (
-                _RE["started"].search(text, 0, 2000)
-                or _RE["started"].search(text, max(0, len(text) - 400))
-                or job
+            started = _RE["started"].search(text, 0, 2000) or _RE["started"].search(
+                text, max(0, len(text) - 400)
             )
-            if started is not None:
-                # What waits for a job may itself become one, and a script leave one behind.
-                at = self.open.get(task, call.call)
-                self.open[started[1]] = at
-                task = task or started[1]
-                log = _RE["log"].search(text, 0, 2000)
-                if log is not None:
-                    remember(self.logs, log[1], task, _MAX_TASKS)
-        # A script that waits for a job becomes one: all are the job that came first.
-        place = self.open.get(task)
-        task = next((job for job, at in self.open.items() if at == place), task)
-        if task and (running or _RE["unfinished"].search(text, 0, 400)):
-            remember(self.open, task, self.open.get(task, call.call), _MAX_TASKS)
-        elif task and (ended := self.open.get(task)):
-            self.open = {job: place for job, place in self.open.items() if place != ended}
+            shown = [code for code in codes if isinstance(code, str)]
+            ids = shown or ([started[1]] if started is not None else [])
+            job = job or (ids[0] if ids and not asked else "")
+        task = self.roots.get(job, job)
+        place = self.open.get(job, call.call)
+        for one in ids:
+            remember(self.open, one, place, _MAX_TASKS)
+            if one != task:
+                remember(self.roots, one, task, _MAX_TASKS)
+        if asked and yielded and ids and ids[0] not in asked:
+            remember(self.waits, ids[0], asked, _MAX_TASKS)
+        log = _RE["log"].search(text, 0, 2000) if ids else None
+        if log is not None:
+            remember(self.logs, log[1], task, _MAX_TASKS)
+        if job and (
+            running
+            and (yielded or not ids or job in ids)
+            or _RE["unfinished"].search(text, 0, 400)
+        ):
+            remember(self.open, job, place, _MAX_TASKS)
+        elif job:
+            self.open.pop(job, None)  # what a script leaves behind goes on under its own number
         if not judged:
             return None
         known = bool(task) or may_run_a_check(call.text)
@@ -164,26 +209,36 @@ class Checks(Struct):
         found = read_output(text, always=known)
         if not known and not found.get("printed"):
             return None
+        code = codes[0] if len(codes) == 1 else None
         return Checked(
             view.record_ref(number),
             *call.call,
             task=task,
             running=running,
-            exit_code=codes[0] if len(codes) == 1 else None,
+            exit_code=code if isinstance(code, int) else None,
             lines=text.rstrip().count("\n") + 1 if text.strip() else 0,
             codes=codes,
+            job=job,
             **found,
         )
 
 
-def _codes(text: str) -> tuple[int | None, ...]:
-    """The exit codes of the commands whose results a script prints whole, in order."""
+def _results(text: str) -> list[str]:
+    """The results that a script prints whole, in order."""
+    pieces = _RE["json_start"].split(text)[1:]
+    return [piece for piece in pieces if _RE["json_result"].search(piece, 0, 400)]
+
+
+def _codes(text: str) -> tuple[int | str | None, ...]:
+    """The exit codes of the commands whose results a script prints whole, in order; of one that
+    goes on the job that it became."""
     if (ended := _RE["job_code"].match(text)) is not None:
         return (int(ended[1]),)
-    pieces = _RE["json_start"].split(text)[1:]
-    results = (piece for piece in pieces if _RE["json_result"].search(piece, 0, 400))
-    codes = map(_RE["json_code"].search, results)
-    return tuple(int(code[1]) if code else None for code in codes)
+    found: list[int | str | None] = []
+    for piece in _results(text):
+        code, job = _RE["json_code"].search(piece), _RE["json_job"].search(piece)
+        found.append(int(code[1]) if code else job[1] if job else None)
+    return tuple(found)
 
 
 def clean(text: str) -> str:

@@ -199,7 +199,9 @@ class Checked(_OfResult, frozen=True, gc=False, tag="h", array_like=True):
         scripts: (name, command line) of scripts that a package manager says it runs, at most 8.
         exit_code: as the client prints it inside the output, None where it does not.
         lines: how many it has.
-        codes: of each result that a script prints as an object, None of one cut off."""
+        codes: of each result that a script prints as an object; of one cut off the job that
+            goes on with it, None where none is shown.
+        job: the job itself, where a call started several; `task` is the first of them."""
 
     printed: tuple[Printed, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()
@@ -211,7 +213,8 @@ class Checked(_OfResult, frozen=True, gc=False, tag="h", array_like=True):
     exit_code: int | None = None
     lines: int = 0
     head: str = ""
-    codes: tuple[int | None, ...] = ()
+    codes: tuple[int | str | None, ...] = ()
+    job: str = ""
 
 
 class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
