@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.analysis.decisions.person import ACTS, Act, _marked
+from leftoff.analysis.decisions.person import ACTS, ORDER, Act, _marked, rank
 from leftoff.extraction.decision_model import (
     ENGLISH,
     MODEL,
@@ -13,7 +13,8 @@ from leftoff.extraction.decision_model import (
 )
 from leftoff.extraction.requests import RULES
 from leftoff.extraction.rules import Rule
-from leftoff.summary import DECISION_TYPES
+from leftoff.model import Ref
+from leftoff.summary import DECISION_TYPES, KeyDecision
 
 # The patterns beside the decision model, and those on the person's words.
 EVERY, REQUESTS = (
@@ -31,6 +32,11 @@ def test_it_matches_its_examples_only(rule: Rule) -> None:
         assert not rule.search(text), text
 
 
+def ranked(text: str, rule: str) -> int:
+    """The rank of a sentence of the person that a rule found."""
+    return rank(KeyDecision(text, "approach", 0.9, 0, Ref(0), owner="user", rule=rule))
+
+
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.id)
 def test_a_rule_of_the_person_finds_its_examples_only(act: Act) -> None:
     assert act.matches
@@ -39,6 +45,10 @@ def test_a_rule_of_the_person_finds_its_examples_only(act: Act) -> None:
         assert act.found_in(_marked(text)), text
     for text in act.misses:
         assert not act.found_in(_marked(text)), text
+    for text in act.once_matches:
+        assert act.found_in(_marked(text)), text
+        assert ranked(text, act.id) == ORDER
+    assert not act.once or any(ranked(text, act.id) > ORDER for text in act.matches)
 
 
 def test_ids_are_unique() -> None:

@@ -185,9 +185,11 @@ def is_sure(rule: str, confidence: float) -> bool:
 
 
 def binds(decision: KeyDecision) -> bool:
-    """Whether a decision of the person is called one wherever it is shown: it is sure enough
-    and holds for later work, unlike an order that is carried out once."""
-    return rank(decision) >= CHOICE and is_sure(decision.rule, decision.confidence)
+    """Whether a decision of the person is called one wherever it is shown: it is sure enough,
+    holds for later work, unlike an order that is carried out once, and does not announce what
+    stands below it."""
+    sure = is_sure(decision.rule, decision.confidence) and decision.text[-1:] not in {":", "："}
+    return sure and rank(decision) >= CHOICE
 
 
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
