@@ -16,12 +16,16 @@ from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import EDITS, argument, replaces_everywhere
 from leftoff.model import Text, ToolCall, ToolResult, Typed
 from leftoff.tables import table
-from leftoff.text.truncation import tail, whole
+from leftoff.text.truncation import ends, tail, whole
 
 _RE = re.patterns(table(__file__, "patterns.toml")["requests"])
 
 # Code points of the agent's last words that are searched for a question. Chosen by hand.
 TAIL = 2000
+
+# Code points of a report that are recorded. Chosen by hand: five findings with their places
+# take 3,300.
+MAX_REPORT = 4000
 
 # Code points of the agent's last words that say whether it finished. Chosen by hand.
 CLOSING = 700
@@ -111,18 +115,17 @@ class Requests(Struct):
     Attributes:
         said, said_part: the agent's last words.
         stop: `Message.stop` of that message.
-        tail: the end of these words.
+        tail: the end of these words; `closing`: their beginning and end.
         questions: those of the last call of a question tool without an answer so far.
         ends: how the agent's words end that no call has followed so far: plain | code |
             announcing | "" where a call or a prompt has.
         went_on, stopped: how often the agent, or the person, was next after such words.
         since: the prompt with which the agent's turn began, -1 before the first. One that
             interrupts it, or is put into it, begins none.
-        report: the end of the words with which the turn before that one ended, with their
-            message; those of an earlier turn where these are only a `remark` and no file was
-            edited in between.
-        full: the end of the last closing words that are more than a remark, until the next
-            edit of a file.
+        report: the words with which the turn before that one ended, with their message; those
+            of an earlier turn where these are only a `remark` and no file was edited in
+            between.
+        full: the last closing words that are more than a remark, until the next edit of a file.
         trail: what the agent said since, with the message.
         task: the plan or ticket that the agent last read or wrote: message, the call's name,
             its path or command, the start of the text.
@@ -138,6 +141,7 @@ class Requests(Struct):
     said_part: int = -1
     stop: str = ""
     tail: str = ""
+    closing: str = ""
     questions: list[str] = field(default_factory=list)
     ends: str = ""
     went_on: dict[str, int] = field(default_factory=dict)
@@ -187,6 +191,7 @@ class Requests(Struct):
                 self.trail.append((at, whole(text, MAX_REMARK)))
         if spoke >= 0:
             self.said, self.said_part, self.tail = at, spoke, tail(last, TAIL)
+            self.closing = ends(last, MAX_REPORT)
             del self.trail[:-MAX_TRAIL]
         for number, part, _ in view.tools:
             if type(part) is ToolCall:
@@ -207,7 +212,7 @@ class Requests(Struct):
     def _closed(self) -> None:
         """Takes up words that no call of the agent has followed, if they are a report."""
         if self.ends and len(self.tail) >= REPORT and self.tail.count("\n") >= REPORT_LINES:
-            self.full = self.said, self.tail
+            self.full = self.said, self.closing
 
     def _linked(self, at: int, text: str) -> None:
         # An address in a block of code is part of an example or of an output.
@@ -300,7 +305,7 @@ class Requests(Struct):
             if self.ends or self.since < 0:
                 self.since = view.message.index
                 self._closed()
-                self.report = (self.said, self.tail) if self.ends else (-1, "")
+                self.report = (self.said, self.closing) if self.ends else (-1, "")
                 self.remark = (-1, "")
                 if -1 < self.full[0] < self.report[0]:
                     self.report, self.remark = self.full, self.report

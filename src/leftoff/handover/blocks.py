@@ -2,9 +2,10 @@
 words, or a path alone, says nothing where the lines below it may be left out. Those of the
 agent's words stand with what heads them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.handover.standing import MIN_WORDS
@@ -40,12 +41,19 @@ def plan_blocks(text: str) -> list[str]:
 
 
 def report_blocks(text: str) -> list[str]:
-    """Those of a report, without code."""
+    """Those of a report, without code; `GAP` where the recording leaves something out."""
     blocks = [text[start:end] for start, end, kind in blocks_of(text)[0] if kind in PROSE_KINDS]
+    torn = {
+        place - 1
+        for place, block in enumerate(blocks)
+        if block == GAP and place and not _RE["ended"].search(blocks[place - 1])
+    }
     return [
         block
-        for block in blocks
-        if (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
+        for place, block in enumerate(blocks)
+        if block == GAP
+        or place not in torn
+        and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
         and not _is_heading(block)
         and not block.rstrip(" *_").endswith("?")  # the person's words followed
     ]
@@ -74,7 +82,7 @@ def said_blocks(text: str) -> list[Block]:
     # the block before.
     heads: list[tuple[int, str]] = []
     waiting, below = "", -1
-    spans = blocks_of(text)[0]
+    spans = list(_spans(text))
     for n, (start, end, kind) in enumerate(spans):
         raw = text[start:end].strip()
         words = unmarked(raw) if kind in PROSE_KINDS else raw
@@ -96,6 +104,8 @@ def said_blocks(text: str) -> list[Block]:
                 heads, waiting = [], ""
             continue
         announced = ""
+        if below == FENCE:  # what announced code heads no list behind it
+            heads = [head for head in heads if head[0] != -1]
         if (not waiting or kind == ITEM) and not kind == below == TABLE:
             heads = [head for head in heads if head[0] < level]
         below = kind
@@ -107,15 +117,31 @@ def said_blocks(text: str) -> list[Block]:
             if n + 1 < len(spans):
                 words, announced = ("", words) if bold else _announced(words)
                 words = words if found else _RE["formula"].sub("", words)
+        before = found[-1] if found else Block("", "", -1)
+        if GAP in words:  # what heads the rest is left out, too, and the end of what is before
+            if before.kind in PROSE_KINDS and not _RE["ended"].search(before.text):
+                cut = [replace(before, text=f"{before.text} …")]
+                found[-1:] = cut if len(before.text.split()) >= MIN_WORDS else []
+        elif kind == before.kind == ITEM and _RE["goes_on"].search(before.text):
+            words = f"{found.pop().text} {words}"  # one sentence over two items
         if _WORD.search(words) or words == GAP:  # no rule below the head of a table
             found.append(Block(_last(heads), words, kind))
-        if GAP in words:  # what heads the rest is left out, too
-            heads = []
+        heads = [] if GAP in words else heads
         waiting = "" if _RE["move"].match(announced) else announced.rstrip(":： ")
         if waiting:
             above = f"{_last(heads)}: " if heads and kind != ITEM else ""
             heads = [*heads, (level, above + waiting)]
     return found or [Block("", unmarked(text), PARAGRAPH)]
+
+
+def _spans(text: str) -> Iterator[tuple[int, int, int]]:
+    """The blocks of a text; a line in bold letters stands apart from the lines below it."""
+    for start, end, kind in blocks_of(text)[0]:
+        first = text.find("\n", start, end) if kind == PARAGRAPH else -1
+        if first > 0 and _RE["bold"].fullmatch(text[start:first].strip()):
+            yield start, first, kind
+            start = first + 1
+        yield start, end, kind
 
 
 def telling_blocks(blocks: Sequence[Block], most: int) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from msgspec.structs import asdict, replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LikelyDecisions, binds, by_weight
 from leftoff.extraction.errors import is_frame
-from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.handover.blocks import openness, plan_blocks, report_blocks, task_blocks
 from leftoff.handover.checks import last_checks, since_of, verdict_of
@@ -506,10 +505,9 @@ def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
 
 
 def _report(words: Words) -> tuple[Fact, ...]:
-    """The blocks of a report; of one that was cut, those after the cut."""
-    blocks = report_blocks(
-        words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
-    )
+    """The blocks of a report, without what only announces a step: older exports hold all words
+    of a turn in one message."""
+    blocks = [block for block in report_blocks(words.text) if not is_move(block)]
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)

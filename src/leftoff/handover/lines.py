@@ -29,7 +29,7 @@ from leftoff.handover.wording import (
 )
 from leftoff.model import utc_time
 from leftoff.tables import table
-from leftoff.text.markdown import CODE_KINDS, QUOTE
+from leftoff.text.markdown import CODE_KINDS, ITEM, QUOTE, TABLE
 from leftoff.text.truncation import GAP
 
 # Code points of the forms of a text: the person's last message and the agent's last words begin
@@ -75,7 +75,7 @@ KINDS = {kind.title: kind for kind in _ROWS}
 TITLES = tuple(KINDS)[1:]
 STATE, OPEN = "state", "Left open"
 FILES, CHECKS = "Files changed, latest first", "Checks, latest first"
-LAST_WORDS = "The agent's last words"
+LAST_WORDS, REPORT = "The agent's last words", "The agent's report before that"
 FAILURES, NAMES = "Failed, no later clean run seen", "Names in use"
 
 # Shares of two parts, as in `parts.toml`: of what is left open after a closed turn, chosen by
@@ -168,7 +168,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         "Started in the background, no end seen": h.running,
         "Typed by the person, not given to the agent yet": h.queued,
         "To do": h.to_dos,
-        "The agent's report before that": h.report,
+        REPORT: h.report,
         OPEN: left,
         CHECKS: h.checks,
         "Plan or ticket as last read or written, may be done since": h.plan,
@@ -208,7 +208,7 @@ def parts(handover: Handover, *, stored: bool = False) -> list[Part]:
         as_stored = stored or (own and title == "The task")
         if lines:
             part = kind.part(lines, None if as_stored else kind.shown or None)
-            gap = "" if stored or title != LAST_WORDS else BULLET + GAP
+            gap = "" if stored or title not in {LAST_WORDS, REPORT} else BULLET + GAP
             shown.append(replace(part, gap=gap))
     return shown
 
@@ -285,9 +285,15 @@ def _whole(facts: Iterable[Fact], longest: int = LONG) -> tuple[Line, ...]:
 
 def _closing(words: Fact | None) -> tuple[Line, ...]:
     """The agent's last words by block, below what heads them. Behind the first the later weigh
-    more: there an agent says how it ended, what is left, and asks."""
+    more: there an agent says how it ended, what is left, and asks. Of a list the earlier do:
+    it names what matters first."""
     found: list[Line] = []
     blocks = said_blocks(words.text) if words else []
+    lists: dict[str, list[int]] = {}
+    for place, block in enumerate(blocks):
+        alone = block.kind not in {ITEM, TABLE}
+        lists.setdefault(str(place) if alone else block.label, []).append(place)
+    turned = {p: q for one in lists.values() for p, q in zip(one, one[::-1], strict=True)}
     for place, block in enumerate(blocks):
         note = "" if place or not words else _note(words)
         if block.kind in CODE_KINDS:
@@ -299,7 +305,8 @@ def _closing(words: Fact | None) -> tuple[Line, ...]:
         head = f"{BULLET}{inline_prose(block.label, SHORT)}:" if block.label else ""
         if block.text == GAP:
             forms = []
-        line = line_of(forms, "  " * bool(head) + BULLET, place / len(blocks) or 1, head)
+        weight = turned[place] / len(blocks) if place else 1
+        line = line_of(forms, "  " * bool(head) + BULLET, weight, head)
         found.append(replace(line, count=len(forms[:1])))
     return tuple(found)
 
@@ -318,7 +325,8 @@ def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
                 forms.append(_condensed(replace(fact, text=part or fact.text), limit))
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
-        found.append(line_of(forms, BULLET, fact.weight))
+        line = line_of([] if fact.text == GAP else forms, BULLET, fact.weight)
+        found.append(line if line.forms else replace(line, count=0))
     return tuple(found)
 
 
@@ -407,7 +415,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     known = ""
     for part in parts(handover, stored=True):
         lines = []
-        for form in (line.forms[0].removeprefix(BULLET) for line in part.lines):
+        for form in (line.forms[0].removeprefix(BULLET) for line in part.lines if line.forms):
             noted = _NOTED.fullmatch(form)
             if not KINDS[part.title].remark or (noted[1] if noted else form) not in known:
                 lines.append(form)

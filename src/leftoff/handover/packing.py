@@ -152,6 +152,8 @@ class _Selection:
                 taken.append(("  " * bool(inside) + self.part.gap, inside))
             taken.append((lines[i].forms[self.forms[i]], group))
             before = i
+        if self.part.gap and 0 <= before < len(lines) - 1:
+            taken.append((self.part.gap, ""))
         missing = sum(line.count for i, line in enumerate(lines) if i not in self.forms)
         return Chosen(self.part.title, tuple(taken), missing)
 
@@ -237,7 +239,7 @@ class _Packing:
         cost = self.measure(line.forms[-1] + "\n")
         if not selection.forms:
             cost += self.measure(f"{selection.part.title}:\n")
-        elif selection.part.gap:
+        if selection.part.gap:
             cost += self.measure(f"  {selection.part.gap}\n")
         groups = {selection.part.lines[i].group for i in selection.forms}
         if line.group and line.group not in groups:

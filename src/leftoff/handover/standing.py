@@ -287,5 +287,14 @@ def takes_up(request: UserRequest) -> bool:
     )
 
 
+def may_answer(request: UserRequest) -> bool:
+    """Whether words are shown behind the question before them: not those that ask or command
+    something themselves, nor many words after the agent's "please say what to do next"."""
+    text = request.text.rstrip()
+    asked = "?" in request.question or "？" in request.question
+    few = asked or len(text.split()) <= FEW_WORDS
+    return takes_up(request) or (few and not text.endswith("?") and text[:1] != "/")
+
+
 def _content(text: str) -> set[str]:
     return {word for word in _RE["word"].findall(text.casefold()) if len(word) > 4}

@@ -29,7 +29,7 @@ from leftoff.handover.checks import (
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.lines import ANNOUNCES
 from leftoff.handover.request_notes import point_of, request_notes
-from leftoff.handover.standing import FEW_WORDS, has_words, last_commits_branch
+from leftoff.handover.standing import FEW_WORDS, has_words, last_commits_branch, may_answer
 from leftoff.handover.wording import (
     action_of,
     change_of,
@@ -83,7 +83,6 @@ OUTCOMES = {
 # Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
 # hand: a line such as "Implement the following plan:" says nothing alone.
 ENOUGH = 60
-
 
 # Code points of last words beside which the report before them is shown. Chosen by hand: so
 # long are "You're welcome" and "Committed as ...".
@@ -171,8 +170,10 @@ def overview(summary: SafeSummary) -> Overview:
         _open(summary, [item.text for item in words.shown(everything=False)]),
         _failed(summary, handover),
     )
-    parts = tuple(part for part in found if part.items or part.note)
     goal = _goal(summary, handover.goal, asked.items)
+    alone = len(asked.items) == 1 and asked.items[0].text == goal.text[:ROOM]
+    goal = replace(goal, note=asked.items[0].note) if alone else goal  # read there
+    parts = tuple(part for part in found[alone:] if part.items or part.note)
     return Overview(goal, _state(summary, handover), parts)
 
 
@@ -271,7 +272,8 @@ def _goal(summary: SafeSummary, goal: Fact | None, asked: Sequence[Item] = ()) -
     if goal is None:
         if summary.stats.user_message_count:  # all of it before what is asked for by `since`
             return Item("nothing new from a person")
-        return Item("nothing that a person typed is recorded")
+        title, none = flat(summary.session.title), "nothing that a person typed is recorded"
+        return Item(f"titled: {title}", note=none) if _RE["word"].search(title) else Item(none)
     point = point_of(goal.text) if len(goal.text) > ROOM else ""
     text = f"… {flat(point)}" if point else _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
@@ -354,7 +356,7 @@ def _asked(summary: SafeSummary) -> Part:
 
 def _request(request: UserRequest, status: str, note: str) -> Item:
     text, short = flat(_RE["template"].sub("\n— ", request.text)), ""
-    if request.question:
+    if request.question and may_answer(request):
         text = f"{flat(request.question)}{ARROW}{text}"
         short = deciding_part(text, ROOM)
     elif point := point_of(request.text):

@@ -245,7 +245,8 @@ def render_screen(
     out = _Screen(width, colour=colour, everything=everything)
     shown = overview(summary)
     state_style = {"good": "green", "open": "yellow", "bad": "red"}.get(shown.state.outcome, "")
-    out.add_labelled(f"{shown.goal_label:5}", shown.goal, "bold", 1)
+    lines = 1 if shown.part("asked").items else MAX_LINES  # else it is the only request
+    out.add_labelled(f"{shown.goal_label:5}", shown.goal, "bold", lines)
     out.add_labelled("State", shown.state, state_style, MAX_LINES)
     _add_facts(out, summary)
     for part in shown.parts:

@@ -141,6 +141,9 @@ def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
     decision = out[later]
     if any(d.replaced_by == later for d in out[:later]):
         return
+    # What the agent takes back is not what its reason names.
+    reason = "" if decision.owner == "user" else decision.rationale
+    objection = decision.text.replace(reason, " ") if reason else decision.text
     for earlier in range(later - 1, -1, -1):
         known = out[earlier]
         if known.message_index <= since:
@@ -149,7 +152,7 @@ def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
             continue
         if known.message_index == decision.message_index:  # what it takes up instead
             continue
-        if objects_to(decision.text, known.text):
+        if objects_to(objection, known.text):
             out[earlier] = msgspec.structs.replace(known, status="reversed", replaced_by=later)
             return
 
