@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, deciding_part
-from leftoff.analysis.decisions.shown import person_decisions_shown, shown_decisions
+from leftoff.analysis.decisions.shown import in_context, person_decisions_shown, shown_decisions
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
@@ -402,11 +402,11 @@ def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item]
     first = tuple(
         n for n, d in enumerate(found) if id(d) in chosen and flat(d.text) not in said
     )
-    return Part(key, title, tuple(map(_decision, found)), first)
+    texts = (in_context(d, summary.user_requests, ROOM) if person else d.text for d in found)
+    return Part(key, title, tuple(map(_decision, found, map(flat, texts))), first)
 
 
-def _decision(decision: KeyDecision) -> Item:
-    text = flat(decision.text)
+def _decision(decision: KeyDecision, text: str) -> Item:
     short = deciding_part(text, ROOM) if decision.owner == "user" else ""
     if decision.status == "made":
         return Item(text, decision.ref, short=short)

@@ -12,6 +12,7 @@ from leftoff.analysis.decisions.person import CHOICE, LIMIT, LIMITS, rank
 from leftoff.analysis.decisions.reversals import objects_to, topics
 from leftoff.extraction.decision_model import ENGLISH, PATTERNS
 from leftoff.summary import ContextSummary, KeyDecision, UserRequest
+from leftoff.tables import table
 from leftoff.text.markdown import sentences
 
 # Decisions of one owner that are shown; all others stand behind `--all` and in the JSON. More
@@ -61,6 +62,7 @@ REPEATED = 0.75
 # wanted. Chosen by hand.
 MAX_REQUEST = 600
 
+_POINTS_BACK = re.patterns(table(__file__, "patterns.toml")["shown"])["points_back"]
 _CODE = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"\w+")
 # That git is left alone.
@@ -209,6 +211,19 @@ def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
 
     own = [d for d in summary.key_decisions if d.owner == "user"]
     return _in_order(_different(own, shows))
+
+
+def in_context(decision: KeyDecision, requests: Iterable[UserRequest], room: int) -> str:
+    """A decision of the person with the sentence before it, where it points back ("it needs to
+    be ...") and both stand in one paragraph and in `room` code points."""
+    text = decision.text
+    for request in requests if _POINTS_BACK.match(text) else ():
+        at = request.text.find(text) if request.ref.message == decision.message_index else -1
+        for start, end in sentences(request.text[:at])[-1:] if at > 0 else ():
+            whole = request.text[start : at + len(text)]
+            if len(whole) <= room and "\n\n" not in request.text[end:at]:
+                return whole
+    return text
 
 
 def by_weight(decision: KeyDecision) -> tuple[float, ...]:
