@@ -221,7 +221,8 @@ def in_context(decision: KeyDecision, requests: Iterable[UserRequest], room: int
         at = request.text.find(text) if request.ref.message == decision.message_index else -1
         for start, end in sentences(request.text[:at])[-1:] if at > 0 else ():
             whole = request.text[start : at + len(text)]
-            if len(whole) <= room and "\n\n" not in request.text[end:at]:
+            item = request.text[end - 2 : end - 1].isdigit()  # "2." before the next item
+            if len(whole) <= room and not item and "\n\n" not in request.text[end:at]:
                 return whole
     return text
 
