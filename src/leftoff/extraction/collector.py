@@ -509,6 +509,10 @@ _FILE_WORDS = (
     "Wrote to ",
     " bytes)",
     " saved [",
+    "CategoryInfo",
+    "-Content: ",
+    "-Item: ",
+    "Out-File: ",
     "introduced new syntax error",
 )
 

@@ -14,6 +14,7 @@ FENCE = re.compile(r"`{3,}")
 TASK = re.compile(r"^[ \t]*- \[(.)\] (?:🔥 )?(.*)$", re.MULTILINE)
 _TASK_STATES = {"x": "completed", "X": "completed", "⚡": "in_progress", "-": "in_progress"}
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
+_WHOLE = re.compile(r"\s*`(?!`)(.+)(?<!`)`\s*", re.DOTALL)
 _NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
 _FILE = re.compile(r"\b(?:Read|Edit|Write|Delete|Create)?d? ?file: (?!undefined)(\S.*)$")
 _QUERY = re.compile(r'(?:Searched|Grep)[^"\n]*"([^"\n]*)"')
@@ -175,8 +176,9 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
     given: dict[str, object] = {}
     inline = _INLINE.search(rest) or (None if named else _INLINE.search(head))
     if kind in {"shell", "powershell", "python", "script"}:
-        given["command"] = unescape(inline[1]) if inline is not None else ""
         # Backquotes in the summary may be the command's own.
+        whole = _WHOLE.fullmatch(rest) or inline
+        given["command"] = unescape(whole[1]) if whole is not None else ""
         fenced = inline is None or _COMMAND_FENCE.match(body) is not None
         if kind == "shell" and fenced and output is not None:
             command, last = _two_fences(body)

@@ -22,7 +22,7 @@ from leftoff.shell.filesystem import Effects, FileEffect, FileState
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import join
-from leftoff.shell.powershell import QUOTED_TEXT, is_powershell, only_looks
+from leftoff.shell.powershell import QUOTED_TEXT, is_powershell, named_writes, only_looks
 from leftoff.shell.programs.dispatch import execute
 from leftoff.shell.programs.git import is_indexed
 from leftoff.shell.state import Walk
@@ -123,7 +123,7 @@ def clear_caches() -> None:
 
 def _parse_script(command: str, home: str | None) -> Script:
     if is_powershell(command):
-        seen = "looks" if only_looks(command) else "powershell"
+        seen = "looks" if only_looks(named_writes(command)[1]) else "powershell"
         return Script(Opaque(seen), None, home, True)
     # The text that an agent's editor is given is no command.
     if command.startswith(("edit ", "insert ", "append ")):

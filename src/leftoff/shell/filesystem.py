@@ -97,7 +97,8 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
         named: Whether the command names the path itself, not by recursion or pattern, and not
             to run it.
         pattern: Whether `path` is a pattern whose matches are not known.
-        restored: Whether the file has its last committed contents again."""
+        restored: Whether the file has its last committed contents again.
+        stash: ``push`` where a stash took its changes, ``pop`` where it has them again."""
 
     path: str | None
     action: Action
@@ -107,6 +108,7 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
     named: bool = True
     pattern: bool = False
     restored: bool = False
+    stash: str = ""
 
 
 class FileState:
@@ -143,7 +145,7 @@ class FileState:
         """The files changed so far, each with its first change."""
         self.contents: dict[str, str] = {}
         """Contents of files that the recording shows being written, by path."""
-        self.stashes: list[list[tuple[str, Action]]] = []
+        self.stashes: list[list[tuple[str, Action, object]]] = []
         """The stack of ``git stash``: changed files of each entry, the newest last."""
         self.indexed = False
         for path in directories:
@@ -315,6 +317,7 @@ class _PathChange(msgspec.Struct):
     wrote: bool = False
     renamed_from: str | None = None
     restored: bool = False
+    stash: str = ""
 
 
 class Effects:
@@ -373,6 +376,7 @@ class Effects:
         renamed_from: str | None = None,
         content: object = None,
         restored: bool = False,
+        stash: str = "",
     ) -> None:
         """Record that a file was written. `existed`: the command works only on an existing
         file.
@@ -391,7 +395,7 @@ class Effects:
         )
         change.tool = tool
         change.wrote = True
-        change.restored = restored
+        change.restored, change.stash = restored, stash
         change.after = "file"
         # New bytes, that equal those of no other file.
         self._contents[path] = object() if content is None else content
@@ -424,6 +428,23 @@ class Effects:
             self.state.remove(path)
         else:
             self.state.mark_unknown(path)
+
+    def unstash(
+        self, path: str, action: Action, content: object, tool: str, uncertainty: int
+    ) -> None:
+        """Record that a file is again as a stash took it; `content` stands for what it had."""
+        taken = self._changes.get(path)
+        # By the same command: nothing is changed by both.
+        own = taken is not None and taken.stash == "push"
+        if action == "deleted":
+            self.delete(path, tool, uncertainty)
+        else:
+            bytes_then = content if own else None
+            self.write(
+                path, tool, uncertainty, guess="modified", existed=True, content=bytes_then
+            )
+        change = self._changes[path]
+        change.restored, change.stash = False, "" if own else "pop"
 
     def unknown(
         self,
@@ -517,6 +538,7 @@ class Effects:
             renamed,
             change.named,
             restored=change.restored and action != "read",
+            stash=change.stash if action != "read" else "",
         )
 
 

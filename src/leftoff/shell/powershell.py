@@ -1,8 +1,9 @@
-"""Which command lines are PowerShell's, and which of those only look.
+"""Which command lines are PowerShell's, which of those only look, and which files they write.
 
 PowerShell is not interpreted: a command line of it may have changed any file, unless all of it
-is known to read."""
+is known to read, or to write to a path that it names."""
 
+from collections.abc import Callable
 from functools import cache
 
 from leftoff import lazy_re as re
@@ -71,6 +72,74 @@ def only_looks(command: str) -> bool:
         for piece in re.split(r"[;|{}\n(]", text)
         for part in [_ASSIGNED.sub("", piece.strip())]
     )
+
+
+_ASSIGNS = re.compile(r"""(?m)\$(\w+)\s*=\s*("[^"\n]*"|'[^'\n]*')\s*(?:;|$)""")
+_VARIABLE = re.compile(r"\$(\w+)")
+_LONG_TEXT = re.compile(r"(?ms)@(['\"])[ \t]*\n.*?^\1@")
+_WORD = re.compile(r"""\"([^\"\n]*)\"|'([^'\n]*)'|([^\s;&|,]+)""")
+# A cmdlet that writes, with its words.
+_WRITES = re.compile(
+    r"(?im)(?:(?<=[;|])|^)([ \t]*)((?:Set|Add)-Content|(?:New|Copy)-Item|Out-File|Tee-Object)"
+    r"""((?:[ \t,]+(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&{}()"'@,]+))+)[ \t]*(?=[;|\n]|\Z)"""
+)
+_SWITCHES = frozenset("-force -nonewline -append -noclobber -passthru -recurse -whatif".split())
+_TARGETS = ("-path", "-literalpath", "-filepath")
+
+
+def values_in(command: str) -> Callable[[str | None], str]:
+    """What a word stands for without its quotation marks, with the variables that a command
+    line sets to a text."""
+    known: dict[str, str] = {}
+
+    def value(word: str | None) -> str:
+        return _VARIABLE.sub(lambda m: known.get(m[1], m[0]), (word or "").strip("\"'"))
+
+    for name, given in _ASSIGNS.findall(command):
+        known[name] = value(given)
+    return value
+
+
+def named_writes(command: str) -> tuple[list[tuple[str, str, str]], str]:
+    """What a command line of PowerShell writes to paths that it names, as (cmdlet, path, source
+    of a copy or ""), and the line without that. Nothing is said of one with blocks, which may
+    not run.
+
+    >>> named_writes("ls; New-Item -ItemType File -Path 'a b.txt' -Force | Out-Null")
+    ([('new-item', 'a b.txt', '')], "ls; ''| Out-Null")"""
+    command, value = _LONG_TEXT.sub("''", command), values_in(command)
+    found: list[tuple[str, str, str]] = []
+    if "{" in command or '`"' in command:
+        return found, command
+
+    def cut(match: re.Match[str]) -> str:
+        cmdlet, options, plain, option = match[2].lower(), dict[str, str](), list[str](), ""
+        for one in _WORD.finditer(match[3]):
+            word = value(one[0])
+            if one[3] and word[:1] == "-":
+                option = word.lower()
+                options[option] = ""
+                option = "" if option in _SWITCHES else option
+            elif option:
+                options[option], option = word, ""
+            else:
+                plain.append(word)
+        path = next(filter(None, map(options.get, _TARGETS)), "") or "".join(plain[:1])
+        kind = (options.get("-itemtype") or options.get("-type") or "file").lower()
+        source = ""
+        if cmdlet == "new-item" and kind == "directory" or "-variable" in options:
+            return f"{match[1]}''"  # no file is made
+        if cmdlet == "new-item":
+            path = "/".join(filter(None, (path, options.get("-name"))))
+        elif cmdlet == "copy-item":
+            source, path = path, options.get("-destination") or "".join(plain[-1:])
+        unsure = kind != "file" or source == path or "-recurse" in options
+        if unsure or not path or not set("$*?`@[").isdisjoint(path + source):
+            return match[0]
+        found.append((cmdlet, path, source))
+        return f"{match[1]}''"
+
+    return found, _WRITES.sub(cut, command)
 
 
 def _is_inert(part: str) -> bool:

@@ -70,7 +70,8 @@ def with_changes(
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
     discarded: dict[str, set[tuple[int, int, int]]] = {}
     for event in events:
-        if event.tool == UNDO:  # which of the lines are there again is not counted
+        # Which of the lines are there again is not counted, or not known.
+        if event.tool == UNDO or (event.tool, event.certainty) == ("git", "unknown"):
             found.setdefault(relative(event.path, cwd), _Changes()).counted = False
         source = event.ref.source if event.ref.source in apart else view.source
         path, place = (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange, display_names
-from leftoff.analysis.files.removals import moved_in_powershell, named_in_powershell
+from leftoff.analysis.files.powershell import apply_powershell
 from leftoff.extraction.evidence import (
     Applied,
     Asked,
@@ -32,7 +32,7 @@ from leftoff.shell.listings import Observation
 from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of, parent_of
 from leftoff.shell.per_command import read_all
-from leftoff.shell.powershell import only_looks
+from leftoff.shell.powershell import named_writes, only_looks
 from leftoff.shell.programs.git import summary_lines
 from leftoff.summary import ACTIONS
 
@@ -41,7 +41,10 @@ _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 # An empty one of these is known to do nothing when it is run.
 _SCRIPTS = (".py", ".sh", ".js")
-_POWERSHELL = re.compile(r"\b(?:Remove-Item|Move-Item|del|erase|Get-Content)\b", re.IGNORECASE)
+_POWERSHELL = re.compile(
+    r"\b(?:(?:Remove|Move|Copy|New)-Item|del|erase|(?:Get|Set|Add)-Content|Out-File|Tee-Object)\b",
+    re.IGNORECASE,
+)
 # What an agent's own editor says in a notebook cell's output where it changed nothing.
 _REFUSED = "introduced new syntax error"
 
@@ -98,6 +101,7 @@ class Tracker:
         root: the session's directory; `drive`: one of the files, where it is not known.
         changed: files changed so far; `committed`: those of them committed since.
         loose: of each path the numbers of the events that changed it since the last commit.
+        stashed: of each path the events that a stash took, with their numbers.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
         edits: how many edits of file tools a file has that were not taken back.
@@ -123,6 +127,7 @@ class Tracker:
         self.changed: set[str] = set()
         self.committed: set[str] = set()
         self.loose: dict[str, list[int]] = {}
+        self.stashed: dict[str, list[tuple[int, FileEvent]]] = {}
         self.touched: set[str] = set()
         self.scripts: set[Call] = set()
         self.edits: Counter[str] = Counter()
@@ -420,8 +425,8 @@ class Tracker:
             command = f"python3 -c {quote(plain_python(command))}"
         elif act.language != "bash":
             if not denied:
-                self.apply_powershell(act, status)
-                if not only_looks(command):
+                apply_powershell(self, act, outcome)
+                if not only_looks(named_writes(command)[1]):
                     place = self.view.ref(act.ref)
                     self.unseen.append(UnknownChange(act.language, "unknown", place))
             return
@@ -453,7 +458,7 @@ class Tracker:
         if "--cached" in command and ("git", "rm") in script.programs:
             self.untracked = True
         if _POWERSHELL.search(command) and not denied:
-            self.apply_powershell(act, status)
+            apply_powershell(self, act, outcome)
         if effects:
             named = {self.resolve_path(path) for one in changes for path, _, _ in one.files}
             call = self.call_site(act.ref, act.tool, cwd)
@@ -512,42 +517,6 @@ class Tracker:
             folder = above if above != folder and above != "." else ""
         return f"{folder.rstrip('/')}/{name}" if folder else ""
 
-    def apply_powershell(self, act: Ran, status: str) -> None:
-        """Applies what a PowerShell command line reads, and its removals of files that are
-        known; without its grammar they are likely at most."""
-        if status not in {"ok", "unknown", "running"}:
-            return
-        call = self.call_site(act.ref, act.tool, act.cwd)
-        for did in ("read", "removed"):
-            for given in named_in_powershell(act.command, did):
-                path = self.resolve_path(absolute(given, act.cwd or self.root))
-                if did == "read" and status == "ok" and self.known.kind(path) != "directory":
-                    self.known.put(path)
-                    self.add_event(call, path, "read", "likely", tool="Get-Content")
-                removed = [p for p in self.changed if p == path or p.startswith(path + "/")]
-                for name in sorted(removed) if did == "removed" else ():
-                    self.record_change(name, "deleted")
-                    self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
-
-        for given, pattern, target in moved_in_powershell(act.command):
-            path = self.resolve_path(absolute(given, act.cwd or self.root))
-            into = self.resolve_path(absolute(target, act.cwd or self.root))
-            folder = (
-                pattern
-                or target[-1:] in "/\\"
-                or any(one.startswith(f"{into}/") for one in self.touched)
-            )
-            for old in sorted(self.changed):
-                above, _, name = old.rpartition("/")
-                if (
-                    old != path
-                    if not pattern
-                    else above != path or not fnmatch.fnmatch(name, pattern)
-                ):
-                    continue
-                if self.known.kind(old) == "file":
-                    self.record_move(call, old, f"{into}/{name}" if folder else into, "likely")
-
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
         if effect.action == "read" and not effect.named:
@@ -561,7 +530,13 @@ class Tracker:
         if effect.action == "deleted" and effect.tool != "git" and self._may_be_own(path):
             certainty = "unknown"
         if effect.action != "read":
-            if effect.restored and certainty != "unknown" and self.discard(path):
+            if effect.restored and certainty != "unknown":
+                if self.discard(path, stash=effect.stash == "push"):
+                    return
+            if effect.stash == "pop" and certainty != "unknown":
+                for at, event in self.stashed.pop(path, ()):
+                    self.events[at] = event
+                    self.loose.setdefault(path, []).append(at)
                 return
             if effect.restored and path not in self.changed:
                 return  # what it takes back is no change that is known
@@ -569,13 +544,16 @@ class Tracker:
                 self.changed.add(path)
         self.add_event(call, path, effect.action, certainty, source=source, tool=effect.tool)
 
-    def discard(self, path: str) -> bool:
-        """A file is again as in the last commit: what was done to it since is discarded. False
-        for one that is not known to be in a commit."""
+    def discard(self, path: str, *, stash: bool = False) -> bool:
+        """A file is again as in the last commit: what was done to it since is discarded, or may
+        come back from a stash. False for one that is not known to be in a commit."""
         if path not in self.committed:
             if path not in self.changed or self.known.changed.get(path) == "created":
                 return False
-        for at in self.loose.pop(path, ()):
+        taken = self.loose.pop(path, ())
+        if stash:
+            self.stashed[path] = [(at, self.events[at]) for at in taken]
+        for at in taken:
             self.events[at] = replace(self.events[at], action="discarded")
         return True
 

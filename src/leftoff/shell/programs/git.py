@@ -127,11 +127,12 @@ _PLAIN = re.compile(r"(?!\.\Z|:)[^*?\[]*\Z").match
 
 
 def _restore_all(
-    walk: Walk, fields: list[str] | None = None, *, restored: bool = True
-) -> list[tuple[str, Action]]:
+    walk: Walk, fields: list[str] | None = None, *, restored: bool = True, stash: str = ""
+) -> list[tuple[str, Action, object]]:
     """Restore the files that the session changed, as far as they are known, all or those that
-    `fields` name or hold; returns them. `restored`: to their last commit."""
-    found: list[tuple[str, Action]] = []
+    `fields` name or hold; returns them with what stands for their contents. `restored`: to
+    their last commit."""
+    found: list[tuple[str, Action, object]] = []
     beside = not is_temporary(f"{walk.cwd}/")
     changed = walk.effects.changed()
     named = set(changed)
@@ -144,8 +145,8 @@ def _restore_all(
         if walk.state.kind(path) != kind or (beside and is_temporary(path)):
             continue  # or no file of the repository
         uncertainty = max(walk.uncertainty, 1 if restored else 2)
-        walk.effects.write(path, "git", uncertainty, restored=restored)
-        found.append((path, action))
+        found.append((path, action, walk.effects.content(path)))
+        walk.effects.write(path, "git", uncertainty, restored=restored, stash=stash)
     walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
     return found
@@ -183,7 +184,7 @@ def _switch(walk: Walk, words: list[str]) -> Status:
     made = options & {"-b", "-B", "-c", "-C", "--create", "--orphan"} and not before
     if walk.expected_status is False or made or "Already on" in "\n".join(_visible_lines(walk)):
         return walk.expected_status
-    walk.effects.doubt()
+    walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
     return None
 
@@ -284,17 +285,17 @@ def _stash(walk: Walk, words: list[str]) -> Status:
     stashes = walk.state.stashes
     if verb in ("push", "save"):
         named = [word for word in before[1:] + after if verb == "push"]
-        if not walk.output or _STASHED.search(walk.output):
-            stashes.append(_restore_all(walk, named))
+        shown = _STASHED.search(walk.output or "")
+        if not walk.output or shown:
+            given, walk.uncertainty = walk.uncertainty, 0 if shown else walk.uncertainty
+            stashes.append(_restore_all(walk, named, stash="push"))
+            walk.uncertainty = given
         return None  # else what was printed names no stash entry
     entry = stashes[-1:] if verb == "apply" else [stashes.pop()] if stashes else []
     listed = list(filter(None, map(_LISTED.match, _visible_lines(walk))))
     uncertainty = max(walk.uncertainty, 0 if listed else 1)
-    for path, action in entry[0] if entry and verb != "drop" else ():
-        if action == "deleted":
-            walk.effects.delete(path, "git", uncertainty)
-        else:
-            walk.effects.write(path, "git", uncertainty, guess="modified", existed=True)
+    for path, action, content in entry[0] if entry and verb != "drop" else ():
+        walk.effects.unstash(path, action, content, "git", uncertainty)
     # What an entry of another session holds is not known: the list names other changes, too.
     if verb != "drop" and not (entry and listed):
         walk.effects.unknown("git")
