@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
@@ -34,6 +35,9 @@ _COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge", "am", "rebase"
 _MAKING = _COMMITS | {"push", "pr create", "mr create", "pr merge", "mr merge", "pull-request"}
 _LINE_OF = {"push": "git_push", "pr create": "git_pr", "mr create": "git_pr"}
 
+# What takes a branch, or the working tree, elsewhere than a commit does.
+_MOVES = frozenset("switch checkout pull merge rebase reset cherry-pick revert am".split())
+
 # A command line of these alone prints hashes and subjects of commits that others made.
 _LOOKING = frozenset({"look", "search", "inspect_change", "fetch", "read_pull_request"})
 _PR_CREATE = frozenset({"pr create", "mr create", "pull-request"})
@@ -46,9 +50,15 @@ def git_events(view: SessionView) -> tuple[GitEvent, ...]:
 
 
 def last_commit(view: SessionView) -> str:
-    """The hash of the last commit that a tool's output shows, "" if there is none."""
-    made = (e for e in git_events(view) if e.kind == "commit" and e.hash and not e.folder)
-    return next((e.hash for e in reversed([*made])), "")
+    """The hash of the last commit, as a tool shows it that made it or pushed its branch, which
+    may have been rebased. "" if there is none, or that of the last is not shown."""
+    last, branch = "", ""
+    for event in git_events(view):
+        if event.kind == "commit" and not event.folder:
+            last, branch = event.hash, event.branch
+        elif event.kind == "push" and not event.folder and branch in {"", event.branch}:
+            last = event.hash or last
+    return last
 
 
 def branch_at_end(view: SessionView, recorded: str, *, stated: bool) -> str:
@@ -92,6 +102,7 @@ class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
         self.found: list[tuple[GitEvent, bool]] = []  # with whether it amends the one before
+        self.tags: set[Ref] = set()  # pushes of tags
         self.ran: dict[Call, list[Ran]] = {}
         for ran in view.each(Ran, rewound=True):
             if ran.language != "python" and (
@@ -109,7 +120,43 @@ class _Judge:
             self._of_call(place)
         self.found.sort(key=lambda found: found[0].ref.message)
         undone = {s.text.split()[1][:7] for s in self.view.all(Shown) if s.kind == "git_undone"}
-        return [e for e in _each_once(self.found) if not e.hash or e.hash[:7] not in undone]
+        found = (e for e in _each_once(self.found) if not e.hash or e.hash[:7] not in undone)
+        return self._named([e for e in found if not self._is_deleted(e)])
+
+    def _is_deleted(self, event: GitEvent) -> bool:
+        """Whether a later command deleted a tag that was made or pushed."""
+        name = event.text.rpartition(" ")[2]
+        mark = f"Deleted tag '{name}'" if event.kind == "tag" else f"- [deleted] {name}"
+        of_tag = event.kind == "tag" or event.ref in self.tags
+        at = event.ref.message, event.ref.start or 0
+        return of_tag and any(
+            (s.ref.message, s.ref.start or 0) > at and " ".join(s.text.split()) == mark
+            for lines in self.shown.values()
+            for s in lines
+            if s.kind == "git_deleted"
+        )
+
+    def _named(self, events: list[GitEvent]) -> list[GitEvent]:
+        """The events, with the hash that a push shows for the commit before it whose own output
+        does not; not where something else may have moved the branch in between."""
+        for at, event in enumerate(events):
+            before = events[at - 1] if at else None
+            if event.kind != "push" or not event.hash or before is None or before.hash:
+                continue
+            branch, source = before.branch, event.text.split()[0]
+            same = branch in {"", event.branch} and source in {"HEAD", event.branch}
+            if before.kind != "commit" or before.folder != event.folder or not same:
+                continue
+            verbs = {
+                step.verb
+                for place, commands in self.ran.items()
+                if before.ref.message <= place[0] <= event.ref.message
+                for ran in commands
+                for step in git_steps(ran.command)
+            }
+            if _MOVES.isdisjoint(verbs):
+                events[at - 1] = replace(before, hash=event.hash)
+        return events
 
     def _add(
         self, kind: str, text: str, ref: Ref, *, amends: bool = False, **known: Any
@@ -212,6 +259,8 @@ class _Judge:
                 continue
             if is_temporary(remote or ""):
                 continue  # the repository of a test or a demonstration
+            if "[new tag]" in line.text:
+                self.tags.add(self.view.ref(line.ref))
             self._add(
                 "push",
                 line.text[match.start("source") : match.end("target")],

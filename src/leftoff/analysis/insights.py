@@ -38,10 +38,8 @@ RECENT_PROMPTS = 2
 # not measured.
 STALE = 4
 
-
 # At most so many findings, the latest.
 MAX_FINDINGS = 40
-
 
 # At most so many changed files are named in what fixed an error.
 MAX_FIXES = 3
@@ -51,8 +49,8 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     """Failed calls, of equal messages the last, with whether the call succeeded later and what
     was changed in between. The same check counts as the same call, however it was typed, and so
     does the same program on one of the same things with other options. Where only another call
-    of that program or tool worked, or the same one failed later with another message, it is not
-    known whether that mended anything."""
+    of that program or tool worked, the same one failed later with another message, or an edit
+    of the file has no recorded result, it is not known whether that mended anything."""
     clean = _CleanRuns(view)
     found: dict[tuple[str, str], ErrorSeen] = {}
     last: dict[_Key, tuple[str, str]] = {}
@@ -69,7 +67,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
         if looks and not stands_out(failed.text):
             continue  # that something was not found is no failure
         tool = made.name if made else ""
-        asked = _asked_for(made)
+        asked = clean.asked_for(made)
         later = clean.first_after(place, [*clean.checks.get(place, ()), *asked])
         corrected = clean.corrected(place, made, failed.text)
         by = ""
@@ -77,7 +75,8 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             later = corrected
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
         like = _like(made, clean.programs_of(made)) if made and later is None else ()
-        fixed = None if clean.first_after(place, like) else later is not None
+        tried = later is None and any(clean.unrecorded.get(key, place) > place for key in asked)
+        fixed = None if tried or clean.first_after(place, like) else later is not None
         if not fixed and looks and _RE["missing"].search(failed.text):
             fixed = None  # a name was guessed; what it was looked for may have been found
         for key in (*asked, *(key for key in like if any(map(_RE["script"].search, key)))):
@@ -109,7 +108,8 @@ class _CleanRuns:
         changed: the files that calls changed.
         at: where each thing was done that a failed call did, by `number_of`, in order.
         refs: of the checks that passed, by their call.
-        checks: the checks of a call that failed, else those of which nothing is known."""
+        checks: the checks of a call that failed, else those of which nothing is known.
+        unrecorded: the last edit of each file whose result is not recorded."""
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
@@ -140,15 +140,29 @@ class _CleanRuns:
         failures = view.active(Failed)
         failed_calls = (view.calls.get(f.call) for f in failures)
         asked_of = {key for made in failed_calls if made for key in self._keys(made)}
+        self.unrecorded: dict[_Key, Call] = {}
         for call in view.each(Called, rewound=True):
             place = call.call
+            if call.kind in EDITS and place not in view.outcomes:
+                self.unrecorded |= dict.fromkeys(self.asked_for(call), place)
             if place not in bad and view.succeeded(place):
                 for key in asked_of.intersection(self._keys(call)):
                     at.setdefault(key, set()).add(number_of(place))
         self.at = {key: array("q", sorted(places)) for key, places in at.items()}
 
     def _keys(self, made: Called) -> list[_Key]:
-        return [*_like(made, self.programs_of(made)), *_asked_for(made)]
+        return [*_like(made, self.programs_of(made)), *self.asked_for(made)]
+
+    def asked_for(self, made: Called | None) -> list[_Key]:
+        """What a call asks for, by its text; of an edit by the one file that it names."""
+        if made is None:
+            return []
+        found: list[_Key] = [(made.name, made.text)] if made.text else []
+        if made.kind in EDITS:
+            before, after = (made.message, made.part - 1), (made.message, made.part + 1)
+            files = {item.path for item in self.touched.between(before, after)} or {made.text}
+            found += [("file", path) for path in files if path and len(files) == 1]
+        return found
 
     def programs_of(self, made: Called) -> list[tuple[str, str]]:
         """The programs of a command line with their subcommands, without idle ones."""
@@ -205,13 +219,6 @@ class _CleanRuns:
             if not looks and self.view.succeeded(ran.call):
                 return whole(ran.command.strip().partition("\n")[0], 120)
         return ""
-
-
-def _asked_for(made: Called | None) -> list[_Key]:
-    """What a call asks for, by its text."""
-    if made is None or not made.text:
-        return []
-    return [(made.name, made.text), *([("file", made.text)] if made.kind in EDITS else [])]
 
 
 def _like(made: Called, programs: list[tuple[str, str]]) -> list[_Key]:

@@ -154,6 +154,12 @@ def steps(view: SessionView, written: Mapping[Call, Sequence[str]]) -> tuple[Ste
             text = _target(relative(text, cwd))
         found.append((place, Step(kind, text, status, call.ref, line)))
     found.sort(key=itemgetter(0))
+    # Of an edit that was tried again the failure is no step.
+    bad = {(at, s.text) for at, s in found if (s.kind, s.status) == ("edited", "failed")}
+    again = {s.text: at for at, s in found if s.kind == "edited" and (at, s.text) not in bad}
+    found = [
+        (at, s) for at, s in found if (at, s.text) not in bad or again.get(s.text, at) <= at
+    ]
     merged: list[list[Step]] = []
     same: dict[tuple[str, ...], list[Step]] = {}  # since the last words or other command
     typed = [a.ref.message for a in view.active(Asked) if a.ref.message > heard.since]
