@@ -156,13 +156,12 @@ class Check(Shown, frozen=True):
             not_run if the program was not found.
         passed, failed, skipped: counts as printed, None where none is printed.
         failing: names of what failed, at most 20.
-        line: the line of the output that tells most; "" if there is none.
-        tail: the last lines of the output, at most 400 code points.
+        line, tail: the line of the output that tells most; its last ones, 400 code points.
         edited_since: a file on which it may depend was edited after it.
         edited_elsewhere: all of these lie outside of the paths or the folder that it names.
         mended: its program was run later to mend what it had found, and succeeded.
-        ref: the call.
-        result: its output, None if it was not recorded."""
+        folder: where it ran, if outside of the session's folder and of those above it.
+        ref, result: the call; its output, None if it was not recorded."""
 
     kind: str
     tool: str
@@ -181,6 +180,7 @@ class Check(Shown, frozen=True):
     edited_elsewhere: bool = False
     result: Ref | None = None
     mended: bool = False
+    folder: str = ""
 
 
 class GitEvent(Shown, frozen=True):

@@ -59,7 +59,7 @@ from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
 from leftoff.extraction.rule_sets import CheckTool
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
-from leftoff.shell.paths import absolute, is_test
+from leftoff.shell.paths import absolute, is_test, is_within
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -385,6 +385,7 @@ class _Judge:
                 for message, folder, fix in self.mended
             ),
             result=self.view.ref(output.ref) if output.ref is not None else None,
+            folder=_folder_outside(ran, run, self.view.state.header.cwd),
         )
 
     def _are_elsewhere(
@@ -454,6 +455,17 @@ class _Judge:
 def _folder(ran: Ran, root: str) -> str:
     """The folder that a command line went to last."""
     return absolute([".", *folders(ran.command)][-1], absolute(ran.cwd, root) or root)
+
+
+def _folder_outside(ran: Ran, run: Run, root: str) -> str:
+    """Where a check ran, if that is known to be neither the session's folder `root` nor one
+    below or above it."""
+    before = ran.command[: max(0, ran.command.find(run.text))]
+    if not root or "$" in "".join(folders(before)):
+        return ""
+    folder = absolute([".", *folders(before)][-1], absolute(ran.cwd, root) or root)
+    near = is_within(folder, root) or is_within(root, folder)
+    return "" if near or _NOT_ROOTED.match(folder) else folder
 
 
 def _one_each(

@@ -10,6 +10,8 @@ from leftoff.tables import table
 
 _TABLE = table(__file__, "checks.toml")
 _RE, _INCLUDES = re.patterns(_TABLE["patterns"]), _TABLE["includes"]
+# What these find may be no error of a compiler.
+_CHECKS_MORE = frozenset({"go vet", "go test", "cargo test"})
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
@@ -93,15 +95,22 @@ def _holds(word: str, other: str) -> bool:
 
 
 def _compiles(check: Check, other: Check) -> bool:
-    """Whether a run compiled all that an earlier one did which does nothing else: its command
-    has the same options, and leaves out no package."""
+    """Whether a run compiled all that an earlier one could not: it is a task for the whole
+    project, or its command has the same options and leaves out no package."""
     if check.tool not in _INCLUDES.get(other.tool, "").split(", "):
         return False
-    if other.verdict == "passed" and _runs_all(check):
+    if other.tool in _CHECKS_MORE:
+        printed = f"{other.line}\n{other.tail}"
+        if other.verdict == "passed" or other.failing or not _RE["uncompiled"].search(printed):
+            return False
+    whole = _runs_all(check) or check.tool == "golangci-lint" and not check.scope
+    if other.verdict == "passed" and whole:
         return True
     variables = [sorted(_RE["variable"].findall(c.command)) for c in (other, check)]
-    if variables[0] != variables[1] or not may_be_one(folder_of(check), folder_of(other)):
+    if variables[0] != variables[1] or not _in_one_folder(check, other):
         return False
+    if whole:
+        return True
     asked, had = _compiled(other), _compiled(check)
     if any(_RE["narrows"].fullmatch(word) for word in had - asked):
         return False
@@ -135,7 +144,7 @@ def _selects(word: str, test: str) -> bool:
 def _is_same(check: Check, other: Check) -> bool:
     if check.kind != other.kind:
         return False
-    if not may_be_one(folder_of(check), folder_of(other)):
+    if not _in_one_folder(check, other):
         return False  # of two packages one may work and one not
     # A script's tool shows in the output of a run that failed, and often in none of one that
     # passed.
@@ -183,6 +192,11 @@ def folder_of(check: Check) -> str:
     return "" if "$" in path else _RE["upwards"].sub("", path)
 
 
+def _in_one_folder(check: Check, other: Check) -> bool:
+    same = check.folder == other.folder
+    return same and may_be_one(folder_of(check), folder_of(other))
+
+
 def may_be_one(folder: str, other: str) -> bool:
     """Whether two paths of `folder_of` may name one folder."""
     ends = f"/{folder}", f"/{other}"
@@ -190,7 +204,10 @@ def may_be_one(folder: str, other: str) -> bool:
 
 
 def in_folder(check: Check, folders: Iterable[str]) -> str:
-    """Words for the folder of a check beside those of others, "" for the only one."""
+    """Words for the folder of a check outside of the session's, or beside those of others, ""
+    for the only one."""
+    if check.folder:
+        return f"in {check.folder}"
     folder = folder_of(check)
     others = [other for other in folders if not may_be_one(folder, other)]
     last = folder.rpartition("/")[2]

@@ -453,11 +453,11 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         for count, word in ((check.failed, "failed"), (check.passed, "passed")):
             counts += f"{', ' if counts else ''}{count} {word}" if count else ""
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        note = ", ".join(filter(None, [note, since_of(check)]))
+        where = f"in {check.folder}" if check.folder not in command else ""
+        note = ", ".join(filter(None, [note, where, since_of(check)]))
         failed = check.verdict == "failed"
         telling = [", ".join(check.failing[:5]), check.line] if failed else []
-        # A failure with nothing edited since comes first where there is little room, then the
-        # latest run.
+        # A failure with nothing edited since comes first where room is short, then the latest.
         weight = 1.0 if failed and not check.edited_since else 0.5 if found else 0.9
         more = _inside(": ".join(filter(None, telling)), folder)
         found.append(Fact(command, note, check.ref.message, "tool", weight, more))
