@@ -327,12 +327,12 @@ class UserRequest(Shown, frozen=True):
     """The person's own words, or a plan that the client handed to the agent for the person.
 
     Attributes:
-        kind: one of `REQUEST_KINDS`; "plan" is the accepted plan, and rules in it are its
-            constraints.
-        status: open (the agent's turn goes on), interrupted or withdrawn; else done (tools show
-            all of it), commit_failed, push_failed, pull_request_failed or deploy_failed (it was
-            asked for, and the last attempt failed), worked_on (files changed, programs ran),
-            unknown (the agent says that it did something, and no call is recorded) or answered.
+        kind: one of `REQUEST_KINDS`; "plan" is the accepted plan.
+        status: open (the agent's turn goes on), interrupted, withdrawn, done (tools show all of
+            it), commit_failed, push_failed, pull_request_failed or deploy_failed (the last try
+            failed), worked_on (files changed, programs ran), unknown (the agent speaks of work
+            that is not recorded), declined (it says that it does not do it), unanswered (the
+            person typed on before it did anything) or answered.
         question: what the agent had asked, where `text` is the answer."""
 
     text: str

@@ -14,7 +14,7 @@ from leftoff.analysis.intents import intents
 from leftoff.analysis.standing import rules_in
 from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, is_for_client, turn_state
 from leftoff.extraction.evidence import Asked, Called, Ran
-from leftoff.extraction.requests import RULES, is_pasted, matches
+from leftoff.extraction.requests import RULES, declined, is_pasted, matches
 from leftoff.extraction.rules import lowered
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import READ_ONLY_KINDS
@@ -39,6 +39,9 @@ DIRECTIVE_KINDS = ("task", "constraint", "correction", "choice", "approval")
 
 # Words that are typed while a turn goes on.
 _MIDWAY = frozenset({"queued", "answer", "rejection"})
+
+# The person typed on before the agent said or did anything.
+SILENT = "unanswered"
 
 # A person ends a run with such words and expects no answer.
 LAST_WORDS = frozenset({"remark", "approval"})
@@ -98,7 +101,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         # Whatever the person changed in the client in between, such as the model.
         others = (a for a in asked[number + 1 : number + MAX_AGAIN] if not is_for_client(a))
         following = next(others, item) if later and not is_for_client(item) else item
-        again = following is not item and following.text.strip() == item.text.strip()
+        again = following is not item and _is_again(item, following)
         again = again and following.said < start  # no answer came
         effort = _count_between(outcomes.called, start, following.ref.message if again else end)
         if again and not effort:
@@ -125,6 +128,13 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         if item.via in {"prompt", "queued", "plan"}:
             found += _rules(view, item, kind, status)
     return tuple(found)
+
+
+def _is_again(item: Asked, after: Asked) -> bool:
+    """Whether words are the same that stand after them, or these with more behind."""
+    words, others = item.text.strip(), after.text.strip()
+    more = item.via == after.via != "answer" and others.startswith(words)
+    return more or words == others
 
 
 def _rules(view: SessionView, item: Asked, kind: str, status: str) -> list[UserRequest]:
@@ -156,7 +166,9 @@ class _Outcomes:
         asked: the words, in order.
         called: the messages of calls, in order.
         edited, moved: messages that changed a file, and those in which git did, in order.
-        gaps: messages in which a call was left out, in order."""
+        gaps: messages in which a call was left out, in order.
+        silent: the numbers of the words after which others were typed before the agent said or
+            did anything."""
 
     def __init__(self, view: SessionView, asked: Sequence[Asked]) -> None:
         self.asked = asked
@@ -211,21 +223,22 @@ class _Outcomes:
         shown = delivered + [("deploy", s.ref.message) for s in sent if s.good]
         shown += [("test", (c.result or c.ref).message) for c in passed]
         shown += [("undo", m) for m, _, line in moves if any(map(_undoes, git_steps(line)))]
+        shown += [("start", at[0]) for at, o in view.outcomes.items() if o.status == "running"]
         kinds = dict.fromkeys(kind for kind, _ in shown)
         self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind in kinds}
         self.failed = self._failures(view)
         turns = Turns(view)
-        # Some recorders leave out calls that the agent announced.
-        self.lossy = heard.stopped.get("announcing", 0) > heard.went_on.get("announcing", 0)
         self.called = [call_of(number)[0] for number in turns.calls]
+        self.silent: set[int] = set()
         self.ended = self._ends(view, turns)
+        self.acted = turns.latest((heard.said, heard.said_part), 1 << 62)
         self.last_act = 1 << 62
-        self.unfinished = heard.unfinished()
+        self.unfinished, self.declined = heard.unfinished(), declined(heard.tail)
         self.announces = bool(self.called) and heard.ends == "announcing" and not heard.stop
         turn = turn_state(view)
         self.waits = bool(turn.question) and self.unfinished
         if turn.ended:
-            self.last_act = turns.latest((heard.said, heard.said_part), self.last_act)
+            self.last_act = self.acted
 
     def _failures(self, view: SessionView) -> dict[str, list[int]]:
         """The messages of the calls that failed to deliver something, by what: those after
@@ -261,6 +274,8 @@ class _Outcomes:
             if number + 1 < len(asked):
                 after = asked[number + 1]
                 state = self._state(turns, asked[number], after)
+                if state == SILENT:
+                    self.silent.add(number)
                 goes_on = matches("goes_on", after.text)
                 if state == CLOSED and not (goes_on and self._unbegun(number, number + 1)):
                     following = (CLOSED, number + 1)
@@ -298,7 +313,9 @@ class _Outcomes:
         if after.via in _MIDWAY or start == until:
             return OPEN
         if turns.latest((after.said, after.said_part), until) <= start:
-            return INTERRUPTED if _count_between(turns.marks, start, until) else OPEN
+            if _count_between(turns.marks, start, until):
+                return INTERRUPTED
+            return OPEN if is_for_client(after) else SILENT
         return turns.state_before((after.said, after.said_part), until)
 
     def status(self, number: int, kind: str) -> str:
@@ -312,10 +329,12 @@ class _Outcomes:
             return "answered"
         if state == INTERRUPTED:
             ended, until = self.ended[place]  # of the words that adjust it
-            done = ended == CLOSED and kind in _WORK and self._is_delivered(asked, until)
-            return "done" if done else INTERRUPTED
+            done = self._is_delivered(asked, place)
+            done = done or ended == CLOSED and self._is_delivered(asked, until)
+            return "done" if done and kind in _WORK else INTERRUPTED
+        silent = number in self.silent and start < self.acted
         if state != CLOSED:
-            return OPEN
+            return SILENT if silent else OPEN
         if place < 0 and self.last_act <= start and kind not in LAST_WORDS:
             return OPEN  # the run ended without a word to it
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
@@ -329,13 +348,19 @@ class _Outcomes:
         places = (worked, self.ran[asked.text.strip()], self.submitted)
         if any(_count_between(p, start, end) for p in places):
             return "worked_on"
+        if silent:
+            return SILENT
         if asks and place < 0 and self.waits:
             return OPEN  # nothing was done, and the agent asks before it goes on
-        lost = self.lossy and place >= 0 and self._unbegun(number, place)
-        lost = lost or _count_between(self.reported, start, end) > 0
-        lost = asks and lost or _count_between(self.gaps, start, end) > 0
+        lost = asks and _count_between(self.reported, start, end) > 0
+        lost = lost or _count_between(self.gaps, start, end) > 0
+        # What the agent announced last is not recorded.
+        lost = lost or place >= 0 and self.asked[place].announced
         if self.announces and place < 0 and not lost and kind not in LAST_WORDS:
             return OPEN  # nothing was done, and the agent's last words announce what it does
+        refused = _words(self.declined if place < 0 else self.asked[place].declined)
+        if asks and not lost and _orders(asked.text) and refused & _words(asked.text):
+            return "declined"
         return "unknown" if lost else "answered"
 
     def _is_delivered(self, item: Asked, place: int) -> bool:
@@ -346,6 +371,15 @@ class _Outcomes:
         start, (wanted, alone) = item.ref.message, _deliveries(item.text)
         shown = (_count_between(self.shown.get(one, ()), start, end) for one in wanted)
         return alone and bool(wanted) and all(shown)
+
+
+def _orders(text: str) -> bool:
+    return matches("orders", text) or matches("wants", text)
+
+
+def _words(text: str) -> set[str]:
+    """Its words of more than two letters, without what stands in most sentences."""
+    return set(_RE["telling"].findall(text.lower()))
 
 
 def _undoes(step: GitStep) -> bool:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 
 from leftoff.extraction.evidence import Asked, Called, Compacted, Turned
 from leftoff.extraction.requests import RULES, Requests, last_question, matches
+from leftoff.formats.injected import is_client_command
 from leftoff.formats.thread import ORIGINS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, call_of, number_of, once
@@ -154,7 +155,7 @@ def turn_state(view: SessionView) -> TurnState:
 
 def is_for_client(asked: Asked) -> bool:
     """Whether the client carries out a command itself, so that no agent answers it."""
-    return asked.via == "client" or matches("client_command", asked.text)
+    return asked.via == "client" or is_client_command(asked.text)
 
 
 def _is_answer(view: SessionView, message: int) -> bool:

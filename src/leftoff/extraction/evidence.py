@@ -230,7 +230,8 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
             that question and of the option as is known.
         unfinished: the agent's words before them say that something is not done, or wait.
         echoed: start and end of each line that stands in the agent's words before them.
-        announced: the agent's words before them end with what it does next."""
+        announced: the agent's words before them end with what it does next.
+        declined: what the agent says in its words before them that it cannot or will not do."""
 
     ref: Ref
     text: str
@@ -243,6 +244,7 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
     echoed: tuple[tuple[int, int], ...] = ()
     announced: bool = False
     answers: tuple[tuple[int, int, str, str], ...] = ()
+    declined: str = ""
 
 
 class Turned(Struct, frozen=True, gc=False, tag="v", array_like=True):

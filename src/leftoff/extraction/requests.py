@@ -298,6 +298,7 @@ class Requests(Struct):
                 _echoed(words, self.tail),
                 self.ends == "announcing",
                 answered_parts(words, self.tail, question) if self.tail else (),
+                declined(self.tail),
             )
             before = typed
         if any(typed.via == "prompt" for typed in view.message.typed):
@@ -418,6 +419,12 @@ def _ending(tail: str) -> str:
     if tail.rstrip().endswith("```"):
         return "code"
     return "announcing" if announces(tail) else "plain"
+
+
+def declined(tail: str) -> str:
+    """What the agent's words say that it cannot or will not do, "" if they do not."""
+    found = _RE["declines"].search(tail)
+    return found[found.lastindex or 0] if found else ""
 
 
 def announces(tail: str) -> bool:

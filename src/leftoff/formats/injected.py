@@ -115,7 +115,7 @@ _COMMAND = re.compile(
     r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
     re.DOTALL,
 )
-_CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
+_CLIENT_COMMANDS = KINDS["client_commands"]
 _ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
 _CONTINUED = re.compile(
@@ -272,7 +272,13 @@ def slash_command(text: str, part: int = 0) -> tuple[str, tuple[Typed, ...]] | N
 
 def is_button(words: str) -> bool:
     """Whether typed words are nothing but a command that the client carries out itself."""
-    return words[:1] == "/" and words[1:].strip() in _CLIENT_COMMANDS
+    return is_client_command(words) and len(words.split()) == 1
+
+
+def is_client_command(words: str) -> bool:
+    """Whether typed words begin with such a command: no agent answers it."""
+    command = words.split(None, 1)[0] if words.strip() else ""
+    return command[:1] == "/" and command[1:] in _CLIENT_COMMANDS
 
 
 def sent_by(text: str) -> tuple[str, tuple[Typed, ...]]:

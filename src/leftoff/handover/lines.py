@@ -17,6 +17,7 @@ from leftoff.handover.blocks import said_blocks
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
+from leftoff.handover.request_notes import without_pastes
 from leftoff.handover.wording import (
     brief,
     compact,
@@ -251,9 +252,12 @@ def _note(fact: Fact) -> str:
 
 
 def _condensed(fact: Fact, limit: int) -> str:
-    """The shortest form of a fact in words, without reasons. The person's are only cut."""
-    own = fact.speaker == "person"
-    text = inline_prose(compact(fact.text) if own else condensed(fact.text), limit)
+    """The shortest form of a fact in words, without reasons. The person's are only cut, and
+    what was pasted into them is left out."""
+    own, text = fact.speaker == "person", fact.text
+    if own and len(text) > limit:
+        text = " ".join(without_pastes(text)).strip() or text
+    text = inline_prose(compact(text) if own else condensed(text), limit)
     if fact.more and own:
         text = f"{inline_prose(condensed(fact.more), limit // 2)} - answered: {text}"
     return text + _note(fact)

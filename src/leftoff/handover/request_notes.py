@@ -1,6 +1,7 @@
 """What became of a request, in a few words for a person: its status, and the last commit that
 the agent made in answer to it."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from leftoff import lazy_re as re
@@ -8,7 +9,7 @@ from leftoff.analysis.files.edits import temporary_projects
 from leftoff.extraction.requests import RULES, matches
 from leftoff.extraction.rules import lowered
 from leftoff.formats.vocabulary import kind_of
-from leftoff.handover.standing import inner_requests
+from leftoff.handover.standing import MIN_WORDS, inner_requests
 from leftoff.handover.wording import message_number, status_words
 from leftoff.shell.paths import is_temporary, is_within
 from leftoff.summary import ContextSummary, FileModification, GitEvent, UserRequest
@@ -17,10 +18,12 @@ from leftoff.tables import table
 # Of a request with another status, nothing was committed, or it says so itself.
 _COMMITTED = frozenset({"worked_on", "done", "open", "interrupted"})
 # The agent ended its turn.
-_ENDED = frozenset({"worked_on", "done", "answered", "unknown"})
+_ENDED = frozenset({"worked_on", "done", "answered", "unknown", "declined"})
 
 # Code points; a shorter last line says too little alone ("why?"). Chosen by hand.
 MIN_POINT = 12
+# Lines of a paste that is left out. Chosen by hand.
+MIN_PASTED = 3
 
 _RE = re.patterns(table(__file__, "request_notes.toml"))
 _FORBIDS = next(rule for rule in RULES["standing"] if rule.id == "forbids")
@@ -33,21 +36,24 @@ def request_notes(summary: ContextSummary) -> dict[UserRequest, tuple[str, str]]
     wholes = [r for r in summary.user_requests if r not in inner]
     ended = max((r.ref.message for r in wholes if r.status in _ENDED), default=-1)
     commits = _commits(summary, wholes)
+    working = summary.working_set
+    acted = max(working.last_words.message, *(s.ref.message for s in working.steps), -1)
     # An edit that was refused touched no file.
     files = (f for f in summary.file_modifications if f.action != "read")
     touched = {ref.message for file in files for ref in file.refs}
-    acted = [r for r in summary.working_set.last_edits or () if r.message in touched]
+    edits = [r for r in working.last_edits or () if r.message in touched]
     begun = {
         request
         for request, end in _spans(wholes)
         if request.status == "interrupted"
-        and any(request.ref.message < ref.message < end for ref in acted)
+        and any(request.ref.message < ref.message < end for ref in edits)
     }
+    works = _works(wholes)
     found: dict[UserRequest, tuple[str, str]] = {}
     for request in wholes:
         status, note = request.status, status_words(request.status)
-        if request.kind == "remark" and status == "open":
-            note = "not answered"  # as far as leftoff knows, it asks for no work
+        if status == "open" and request.ref.message > acted:
+            note = "not answered"
         if request in begun:
             note = "worked on, then interrupted"
         commit = commits.get(request, "")
@@ -56,25 +62,60 @@ def request_notes(summary: ContextSummary) -> dict[UserRequest, tuple[str, str]]
             status = note = commit = ""  # it is followed or not, but no work that ends
         elif status == "interrupted" and request.ref.message < ended:
             status, commit = "", commit or "more said since"  # which may have changed it
-        found[request] = status, ", ".join(filter(None, (note, commit)))
+        said = works.get(request, "")
+        if said and status in {"open", "interrupted"}:
+            status = note = ""
+        found[request] = status, ", ".join(filter(None, (note, commit, said)))
     return found
 
 
-def point_of(text: str) -> str:
-    """What is wanted in a prompt that begins with what was pasted: its last line if that asks,
-    else the first with an error; "" for any other prompt."""
+def _works(requests: Sequence[UserRequest]) -> dict[UserRequest, str]:
+    """The requests of which the person's next words say that it works, with these words."""
+    (rule,) = RULES["works"]
+    pairs = itertools.pairwise(sorted(requests, key=lambda r: r.ref.message))
+    said = ((request, rule.search(after.text)) for request, after in pairs)
+    return {r: f"then you: {found[1]}" for r, found in said if found and r.kind != "command"}
+
+
+def without_pastes(text: str) -> tuple[str, str]:
+    """The person's words before what was pasted into a prompt, and what stands for the rest:
+    how many lines were pasted, with the last line if it asks, else with the first error. Both
+    "" where little or nothing was pasted."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) < 2 or not _is_pasted(lines[0]):
-        return ""
-    last = lines[-1]
-    asks = any(matches(topic, last) for topic in ("orders", "wants", "asks"))
-    if asks and len(last) >= MIN_POINT and not _is_pasted(last):
-        return last
-    return next(filter(_RE["error"].search, lines), "")
+    pasted = list(_pasted(lines))
+    start = pasted.index(True) if True in pasted else len(lines)
+    before, last = " ".join(lines[:start]), (lines or [""])[-1]
+    if len(lines) < 2 or start == len(lines) or 0 < len(before.split()) < MIN_WORDS:
+        return "", ""
+    error = next(filter(_RE["error"].search, lines[start:]), "")
+    # A paste may go on in lines that look like words.
+    asks = not pasted[-1] and len(last) >= MIN_POINT and _speaks(last)
+    follows = asks or last[:1].isalpha() and pasted[-2:] == [True, False]
+    inside = list(zip(lines, pasted, strict=True))[start : len(lines) - follows]
+    known = sum(mark for _, mark in inside)
+    own = any(not mark and _speaks(line) for line, mark in inside)
+    if own or known < MIN_PASTED or 3 * known <= len(inside):
+        rest = last if asks else error
+        return "", f"… {rest}" if rest and not start else ""
+    telling = "" if asks else error
+    telling = telling or (last if follows else "" if start else lines[0])
+    return before, f"[pasted: {len(inside)} lines] {telling}".rstrip()
 
 
-def _is_pasted(line: str) -> bool:
-    return matches("pasted", line) or _RE["pasted"].match(line) is not None
+def _pasted(lines: Sequence[str]) -> Iterator[bool]:
+    """Of each line whether it is no prose, by its opening or by the fence around it."""
+    fenced = code = False
+    for line in lines:
+        closes = code
+        if line.startswith("```") and line.count("```") == 1:
+            fenced = not fenced
+            code = fenced and _RE["prose"].match(line) is None
+        known = code or closes or matches("pasted", line)
+        yield known or _RE["pasted"].match(line) is not None
+
+
+def _speaks(line: str) -> bool:
+    return any(matches(topic, line) for topic in ("orders", "wants", "asks"))
 
 
 def _commits(

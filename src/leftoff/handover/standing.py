@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import PERSON_SURE, LikelyDecisions, likely_decisions
 from leftoff.extraction.requests import announces, matches
+from leftoff.formats.injected import is_client_command
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
 from leftoff.tables import table
@@ -245,7 +246,7 @@ def has_words(request: UserRequest) -> bool:
     return request.kind != "command" or (
         request.text.startswith("/")
         and len(request.text.split()) > FEW_WORDS + 1
-        and not matches("client_command", request.text)
+        and not is_client_command(request.text)
         and _RE["no_sentence"].match(request.text) is None
     )
 

@@ -65,6 +65,8 @@ def outcome_text(passed: bool | None) -> str:
 _STATES = {
     "open": "not finished",
     "unknown": "answered, work not recorded",
+    "unanswered": "no answer of its own recorded",
+    "declined": "the agent says: not done",
     "said": "",
     "next": "about to be done",
 }

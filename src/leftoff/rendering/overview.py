@@ -28,7 +28,7 @@ from leftoff.handover.checks import (
 )
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.lines import ANNOUNCES
-from leftoff.handover.request_notes import point_of, request_notes
+from leftoff.handover.request_notes import request_notes, without_pastes
 from leftoff.handover.standing import FEW_WORDS, has_words, last_commits_branch, may_answer
 from leftoff.handover.wording import (
     action_of,
@@ -144,15 +144,11 @@ class Overview(Struct, frozen=True):
     goal: Item
     state: Item
     parts: tuple[Part, ...]
+    goal_label: str = "Goal"  # of several requests the first is what it "Began" with
 
     def part(self, key: str) -> Part:
         """One of the parts, empty where it was left out."""
         return next((part for part in self.parts if part.key == key), Part(key, "", (), ()))
-
-    @property
-    def goal_label(self) -> str:
-        """What the first line is called: of several requests the first is no goal any more."""
-        return "Began" if self.goal.note.startswith("first") else "Goal"
 
 
 def overview(summary: SafeSummary) -> Overview:
@@ -170,11 +166,15 @@ def overview(summary: SafeSummary) -> Overview:
         _open(summary, [item.text for item in words.shown(everything=False)]),
         _failed(summary, handover),
     )
-    goal = _goal(summary, handover.goal, asked.items)
-    alone = len(asked.items) == 1 and asked.items[0].text == goal.text[:ROOM]
-    goal = replace(goal, note=asked.items[0].note) if alone else goal  # read there
+    goal, requests, label = _goal(summary, handover.goal), asked.items, "Goal"
+    alone = len(requests) == 1 and requests[0].text == goal.text[:ROOM]
+    if alone:  # read there
+        goal = replace(goal, note=requests[0].note)
+    elif len(requests) > 1 and requests[0].ref == goal.ref:
+        label, note = "Began", f"first of {number(len(requests))} requests"
+        goal = replace(goal, note=note)
     parts = tuple(part for part in found[alone:] if part.items or part.note)
-    return Overview(goal, _state(summary, handover), parts)
+    return Overview(goal, _state(summary, handover), parts, label)
 
 
 def session_title(summary: SafeSummary) -> str:
@@ -268,19 +268,16 @@ def _part(key: str, title: str, items: Sequence[Item], note: str = "") -> Part:
     return Part(key, title, tuple(items), tuple(range(len(items)))[: FIRST[key]], note)
 
 
-def _goal(summary: SafeSummary, goal: Fact | None, asked: Sequence[Item] = ()) -> Item:
+def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
     if goal is None:
         if summary.stats.user_message_count:  # all of it before what is asked for by `since`
             return Item("nothing new from a person")
         title, none = flat(summary.session.title), "nothing that a person typed is recorded"
         return Item(f"titled: {title}", note=none) if _RE["word"].search(title) else Item(none)
-    point = point_of(goal.text) if len(goal.text) > ROOM else ""
-    text = f"… {flat(point)}" if point else _first_lines(goal.text)
+    before, rest = without_pastes(goal.text) if len(goal.text) > ROOM else ("", "")
+    text = flat(rest) if rest and not before else _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
-    # What a person wants changes: this is what it began with.
-    ref = _ref(summary, goal)
-    note = f"first of {number(len(asked))} requests" if len(asked) > 1 else ""
-    return Item(text, ref, note=note if asked and asked[0].ref == ref else goal.note)
+    return Item(text, _ref(summary, goal), note=goal.note)
 
 
 def _first_lines(text: str) -> str:
@@ -359,8 +356,8 @@ def _request(request: UserRequest, status: str, note: str) -> Item:
     if request.question and may_answer(request):
         text = f"{flat(request.question)}{ARROW}{text}"
         short = deciding_part(text, ROOM)
-    elif point := point_of(request.text):
-        short = f"… {flat(point)}"
+    else:
+        short = flat(" ".join(without_pastes(request.text)))
     outcome = OUTCOMES.get(status.rpartition("_")[2], "")  # `push_failed`
     return Item(text, request.ref, outcome, note, short=short)
 
