@@ -30,14 +30,14 @@ from leftoff.analysis.summary_json import SCHEMA
 from leftoff.analysis.turns import turn_state
 from leftoff.analysis.working_set import recent_sentences, working_set
 from leftoff.budget.usage import context, conversation_tokens, spend, total
-from leftoff.extraction.evidence import Asked, Called, Failed
+from leftoff.extraction.evidence import Asked, Called, Edited, Failed, Touched
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.extraction.session_state import Header, Lines, SessionState
 from leftoff.formats.vocabulary import PERSONS_SHELL
 from leftoff.model import Issue, Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import clear_caches
-from leftoff.shell.paths import is_temporary
+from leftoff.shell.paths import home_of, is_temporary
 from leftoff.summary import (
     Child,
     ContextSummary,
@@ -75,7 +75,8 @@ def assemble(
     spent = {child.state.agent: total(spend(child).values()) for child in children}
     tokens = context(view, spent, format)
     silent = format == "specstory"
-    tracker = Tracker(view, ahead=True, silent=silent)
+    home = _home_in((view, *children))
+    tracker = Tracker(view, ahead=True, silent=silent, home=home)
     events = tracker.all()
     # What such programs changed before git showed a clean tree is in a commit, if anything.
     clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
@@ -94,7 +95,7 @@ def assemble(
     unseen += agents
     child_summaries: list[Child] = []
     for child in children:
-        tracker = Tracker(child, silent=silent)
+        tracker = Tracker(child, silent=silent, home=home)
         child_events = tracker.all()
         events += child_events
         unseen += tracker.unseen
@@ -104,6 +105,9 @@ def assemble(
         child.release()
     whole = whole_paths(events)
     events = [replace(e, path=whole.get(e.path, e.path)) for e in events] if whole else events
+    for one in (view, *children) if home else ():
+        known = (e.path for e in one.each(Edited) if e.path[:2] == "~/")
+        whole.update((path, home + path[1:]) for path in known)
     modifications = with_changes(
         file_modifications(events, session_header.cwd),
         events,
@@ -191,6 +195,15 @@ def view_of(
         if agent not in {"", main_id} and len(recording.thread)
     ]
     return main_id, SessionView(recordings[main_id], places.get(main_id, 0), children)
+
+
+def _home_in(views: Iterable[SessionView]) -> str:
+    """The home directory of the person, "" where none or several occur."""
+    homes = {home_of(view.state.header.cwd) for view in views}
+    for view in views if homes == {""} else ():
+        homes.update(home_of(touched.path) for touched in view.each(Touched, rewound=True))
+    homes.discard("")
+    return homes.pop() if len(homes) == 1 else ""
 
 
 # Share of the messages of the agent that are in another language, of these and of those with

@@ -75,6 +75,7 @@ class Edits(Struct):
                     whole(hunk if redacted == text else Redactor().text(hunk), MAX_HUNK),
                     whole_file,
                     _repeats(part),
+                    _texts(part),
                 )
             if names := names_in(redacted):
                 yield Wrote(message.index, number, names)
@@ -202,6 +203,14 @@ def _repeats(call: ToolCall) -> bool:
     if type(given.get("start")) is int and not argument(call, "old"):
         return True
     return replaces_everywhere(call)
+
+
+def _texts(call: ToolCall) -> tuple[int, ...]:
+    """The hashes of the text that a call replaces and of the new one, where it shows both."""
+    old, new = argument(call, "old"), argument(call, "new")
+    if not (isinstance(old, str) and isinstance(new, str) and old) or _repeats(call):
+        return ()
+    return line_hash(old), line_hash(new)
 
 
 def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:

@@ -319,7 +319,9 @@ class Edited(_OfCall, frozen=True, gc=False, tag="d", array_like=True):
         symbols: functions, classes and the like that are defined in the changed lines.
         hunk: the first changed lines, each after "+" or "-", redacted.
         whole: it writes the whole file, so that what it removes is not known.
-        repeated: it replaces every occurrence, so that the lines are not counted."""
+        repeated: it replaces every occurrence, so that the lines are not counted.
+        texts: hashes of the one text that it replaces and of the one that it puts there; ()
+            where it shows no such pair."""
 
     path: str
     added: int
@@ -330,6 +332,7 @@ class Edited(_OfCall, frozen=True, gc=False, tag="d", array_like=True):
     hunk: str = ""
     whole: bool = False
     repeated: bool = False
+    texts: tuple[int, ...] = ()
 
 
 class WroteLines(_OfCall, frozen=True, gc=False, tag="z", array_like=True):

@@ -152,6 +152,24 @@ def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]
     return "", "", 0, 0
 
 
+# An empty one of these is known to do nothing when it is run.
+_SCRIPTS = (".py", ".sh", ".js")
+
+
+def text_after(before: str | None, act: Touched, path: str) -> str | None:
+    """The text of a script after a call that wrote it; None where it is not known."""
+    if act.verb != "edit":
+        known = act.text or (act.verb == "create" and path.endswith(_SCRIPTS))
+        return act.text if known else None
+    if before is not None and act.old and act.old in before:
+        return before.replace(act.old, act.text, 1)
+    if before is None or not act.first:
+        return None
+    lines = before.split("\n")
+    lines[act.first - 1 : act.last] = act.text.rstrip("\n").split("\n")
+    return "\n".join(lines)
+
+
 def _patch(view: View, number: int, call: ToolCall, patch: str, cwd: str) -> list[Evidence]:
     ref = view.record_ref(number)
     return [

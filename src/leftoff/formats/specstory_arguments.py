@@ -49,6 +49,8 @@ _PATH_IN_OUTPUT = re.compile(
     re.MULTILINE,
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
+# What Codex writes above an output.
+_OUTPUT = re.compile(r"(?:Chunk ID|Wall time|Exit code): ")
 # A command whose output ends so waits for words that were not typed.
 _ASKS_PASSWORD = re.compile(r"(?:^|\n)(?:\[sudo\] p|P)assword(?: for [^\n:]+)?:\s*\Z")
 _IN_BACKGROUND = ("Async agent launched", "Command running in background")
@@ -58,6 +60,13 @@ _FAILED = (
     "<tool_use_error>",
     "String to replace not found",
     "apply_patch verification failed",
+)
+# What Gemini CLI's file tools answer where they did nothing.
+REFUSALS = (
+    "Failed to edit, ",
+    "File path must be ",
+    "Path must be within ",
+    "File not found: ",
 )
 
 
@@ -244,8 +253,15 @@ def _two_fences(body: str) -> tuple[str, str | None]:
     lines, fences = _fence_lines(body)
     if len(fences) < 2:
         return "", None
-    # The recorder leaves a blank line between two of its own fences.
-    split = next((n for n in reversed(fences[1:-1]) if not lines[n - 1].strip()), None)
+    # The recorder leaves a blank line between two of its own fences, but for Codex's outputs.
+    split = next(
+        (
+            n
+            for n in reversed(fences[1:-1])
+            if not lines[n - 1].strip() or n - 1 in fences and _OUTPUT.match(lines[n + 1])
+        ),
+        None,
+    )
     if split is None:
         return unescape("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
     closing = max(n for n in fences if n < split)

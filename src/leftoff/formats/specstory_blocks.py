@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from leftoff import lazy_re as re
 from leftoff.formats.specstory_arguments import (
     FENCE,
+    REFUSALS,
     TASK,
     as_printed,
     is_loading,
@@ -262,6 +263,8 @@ class Turn:
                 status = ("error" if code else "ok", code)
             elif status == ("ok", None) and shell and name != "Bash":
                 status = ("unknown", None)  # only Claude Code marks what failed
+            elif status == ("ok", None) and not shell and output.startswith(REFUSALS):
+                status = ("error", None)
             self._answered(output, status)
 
     def _answered(self, output: str, status: tuple[str, int | None]) -> None:

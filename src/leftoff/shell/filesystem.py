@@ -460,6 +460,14 @@ class Effects:
         known."""
         self._unknowns.setdefault((path, action, tool, pattern, renamed_from), certainty)
 
+    def name_unknown(self, tool: str, name: str) -> None:
+        """Give a program a fuller name in its effects on paths that are not known."""
+        if any(key[2] == tool for key in self._unknowns):
+            self._unknowns = {
+                (*key[:2], name if key[2] == tool else key[2], *key[3:]): certainty
+                for key, certainty in self._unknowns.items()
+            }
+
     def doubt(self, *, restored: bool = True, only: str | None = None) -> None:
         """Record that what was written and deleted so far may have been undone, of `only` one
         file or of all; unless `restored`, of files that are not known to be restored."""

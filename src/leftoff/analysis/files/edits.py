@@ -13,7 +13,7 @@ from leftoff.analysis.git import git_events
 from leftoff.extraction.evidence import Applied, Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import Call, SessionView
-from leftoff.shell.paths import absolute, is_temporary, is_within, relative
+from leftoff.shell.paths import absolute, home_of, is_temporary, is_within, relative
 from leftoff.summary import ACTIONS, FileModification, GitEvent
 from leftoff.tables import table
 
@@ -139,8 +139,10 @@ def with_changes(
         file = replace(file, last_message=last[0])
         changes = found.get(file.path, _Changes())
         if file.action != "read" and not is_temporary(file.path, projects):
-            # A file outside of the session's folder may belong to no repository.
+            # A file outside of the session's folder may belong to no repository; one hidden
+            # in the home directory (`~/.ssh/config`) does not.
             outside = bool(cwd) and absolute(file.path, cwd) == file.path
+            outside = outside or file.path.startswith(f"{home_of(file.path) or '~'}/.")
             if not outside or any(is_within(file.path, folder) for folder in repositories):
                 file = replace(file, committed=commits.include(file.path, last))
         if changes.edits:

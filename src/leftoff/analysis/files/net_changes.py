@@ -16,6 +16,9 @@ REFS = 20
 # At most so many discarded files. Chosen by hand; not measured.
 DISCARDED = 20
 
+# Relative paths that show the project's folder. Chosen by hand: one may be so by chance.
+_AGREE = 2
+
 # Two events of one file: the surer of them says what became of it.
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
@@ -132,20 +135,28 @@ def file_modifications(
 
 def whole_paths(events: Sequence[FileEvent]) -> dict[str, str]:
     """The paths from the root that relative ones stand for: recorders name a file now from the
-    root, now from the project's folder, which they do not tell."""
+    root, now from the project's folder, which they do not tell. It is known where several such
+    paths show the same."""
     paths = {e.path for e in events}
     roots = {p for p in paths if p[0] in "/~" or p[1:2] == ":"}
     by_name: dict[str, list[str]] = {}
     for path in sorted(roots):
         if not is_temporary(path):  # a copy of the project's file
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
-    found = {}
-    for path in sorted(paths - roots) if roots else ():
+    found, projects = dict[str, str](), list[str]()
+    parts = sorted(paths - roots) if roots else []
+    for path in parts:
         folder, _, name = path.removeprefix("./").rpartition("/")
         ending = f"/{folder}/{name}"
         named = [p for p in by_name.get(name, ()) if folder and name and p.endswith(ending)]
         if len(named) == 1:
             found[path] = named[0]
+            projects.append(named[0].removesuffix(ending))
+    project = projects[0] if len(projects) >= _AGREE and len(set(projects)) == 1 else ""
+    for path in parts if project else ():
+        whole = f"{project}/{path.removeprefix('./')}"
+        if whole in roots:
+            found.setdefault(path, whole)
     return found
 
 

@@ -17,12 +17,14 @@ from leftoff.extraction.evidence import (
     Applied,
     Asked,
     Called,
+    Edited,
     Ran,
     Returned,
     Shown,
     Stood,
     Touched,
 )
+from leftoff.extraction.files import text_after
 from leftoff.model import Ref
 from leftoff.session_view import Call, SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
@@ -39,8 +41,6 @@ from leftoff.summary import ACTIONS
 # They are written and read like files, and are none.
 _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
-# An empty one of these is known to do nothing when it is run.
-_SCRIPTS = (".py", ".sh", ".js")
 _POWERSHELL = re.compile(
     r"\b(?:(?:Remove|Move|Copy|New)-Item|del|erase|(?:Get|Set|Add)-Content|Out-File|Tee-Object)\b",
     re.IGNORECASE,
@@ -64,10 +64,8 @@ class _CallSite(Struct, frozen=True):
 
 # Commands that bring in commits and list the files of these.
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
-
 _BROUGHT = frozenset({"created", "modified"})
 _WRITES = frozenset(ACTIONS) - {"read"}
-
 # Listings of what is on the disk; `git ls-files` names removed files, too.
 _LISTS_DISK = frozenset({"ls", "find", "fd"})
 
@@ -98,21 +96,26 @@ class Tracker:
         known: what is known of files at this point.
         has_results: the recorder writes results of calls.
         silent: tools whose results it leaves out all the same.
-        root: the session's directory; `drive`: one of the files, where it is not known.
+        home, root: the person's and the session's directory; `drive`: one of the files, where
+            the latter is not known.
         changed: files changed so far; `committed`: those of them committed since.
         loose: of each path the numbers of the events that changed it since the last commit.
         stashed: of each path the events that a stash took, with their numbers.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
         edits: how many edits of file tools a file has that were not taken back.
+        swaps: of each file what its edits since the last commit put in place of what.
         ahead: other judges will ask about the same commands.
         silent_commands: the recorder writes no result of a command that prints nothing.
         untracked: files may have been removed from the index alone.
         differing: files of the last commit that git last listed as changed.
         turns: messages in which the person spoke, or a commit was shown."""
 
-    def __init__(self, view: SessionView, *, ahead: bool = False, silent: bool = False) -> None:
+    def __init__(
+        self, view: SessionView, *, ahead: bool = False, silent: bool = False, home: str = ""
+    ) -> None:
         self.view = view
+        self.home = home
         self.ahead = ahead
         self.silent_commands = silent
         self.known = FileState()
@@ -131,6 +134,8 @@ class Tracker:
         self.touched: set[str] = set()
         self.scripts: set[Call] = set()
         self.edits: Counter[str] = Counter()
+        self.swaps: dict[str, list[tuple[int, ...]]] = {}
+        self.texts = {(e.call, e.path): e.texts for e in view.each(Edited) if e.texts}
         self.untracked = False
         self.differing: set[str] = set()
         moved_on: list[Asked | Shown] = [*view.all(Asked), *view.shown({"git_commit"})]
@@ -290,6 +295,8 @@ class Tracker:
 
     def resolve_path(self, path: str) -> str:
         """A relative path as absolute, where the session's directory is known."""
+        if path[:2] == "~/" and self.home:
+            return self.home + path[1:]
         if path and path[0] not in "/~" and path[1:2] != ":" and self.root:
             return absolute(path, self.root)
         # Git Bash and WSL spell drives as folders of the root.
@@ -343,10 +350,24 @@ class Tracker:
             else:
                 action = "modified" if before == "file" else "created"
         self.record_change(path, action)
-        self.update_text(path, act)
+        texts = self.known.contents
+        if (text := text_after(texts.get(path), act, path)) is not None:
+            texts[path] = text
+        else:
+            texts.pop(path, None)
         if verb == "undo" and not self.edits[path] and self.discard(path):
             return
         self.add_event(call, path, action, certainty, tool=UNDO if verb == "undo" else "")
+        if self._is_back(path, self.texts.get((act.call, act.path), ())):
+            self.discard(path)
+
+    def _is_back(self, path: str, texts: tuple[int, ...]) -> bool:
+        """Whether an edit takes back the only ones that a file had since the last commit."""
+        swaps = self.swaps.setdefault(path, [])
+        swaps.append(texts)
+        pairs = zip(swaps, reversed(swaps), strict=True)
+        back = all(len(a) == 2 and a == b[::-1] for a, b in pairs)
+        return back and len(swaps) == len(self.loose[path])
 
     def _only(self, name: str) -> str:
         """The one file of the session so far with a name; "" for none or several."""
@@ -368,27 +389,6 @@ class Tracker:
         (self.known.remove if action == "deleted" else self.known.put)(path)
         self.known.changed.setdefault(path, action)  # type: ignore[arg-type]
         self.changed.add(path)
-
-    def update_text(self, path: str, act: Touched) -> None:
-        """Updates the known text of a script, or forgets it if it is not known any more."""
-        texts = self.known.contents
-        if act.verb != "edit":
-            if act.text or (act.verb == "create" and path.endswith(_SCRIPTS)):
-                texts[path] = act.text
-            else:
-                texts.pop(path, None)
-            return
-        before = texts.get(path)
-        if before is None:
-            return
-        if act.old and act.old in before:
-            texts[path] = before.replace(act.old, act.text, 1)
-        elif act.first:
-            lines = before.split("\n")
-            lines[act.first - 1 : act.last] = act.text.rstrip("\n").split("\n")
-            texts[path] = "\n".join(lines)
-        else:
-            del texts[path]
 
     def apply_recorded(self, act: Applied, tool: str) -> None:
         """Applies the changes that the recorder itself states."""
@@ -443,7 +443,7 @@ class Tracker:
             background=act.background or status == "running",
         )
         cwd = act.cwd or self.root
-        script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
+        script = analyze(command, cwd=cwd or None, home=home_of(cwd) or self.home or None)
         if self.ahead:
             read_all(act.command)
         seen = None
@@ -484,6 +484,7 @@ class Tracker:
             self.committed |= self.changed
             for path in self.changed:
                 self.loose.pop(path, None)
+                self.swaps.pop(path, None)
             # With these words the summary may be that of an earlier commit.
             if "--amend" not in command and "--summary" not in command:
                 self.record_commit(self.call_site(act.ref, act.tool, cwd), result.output or "")
@@ -553,6 +554,7 @@ class Tracker:
         taken = self.loose.pop(path, ())
         if stash:
             self.stashed[path] = [(at, self.events[at]) for at in taken]
+        self.swaps.pop(path, None)
         for at in taken:
             self.events[at] = replace(self.events[at], action="discarded")
         return True

@@ -25,9 +25,17 @@ HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
 def execute(walk: Walk, line: list[str]) -> Status:
     """Apply the effects of one command and return its status.
 
-    A program without a rule may have changed any file: an ``unknown`` effect names it."""
-    known = program_rules()
+    A program without a rule may have changed any file: an ``unknown`` effect names it, and of
+    git the subcommand."""
     name = walk.tool
+    status = _execute(walk, line, name)
+    if name == "git" and len(line) > 1:
+        walk.effects.name_unknown(name, f"{name} {line[1]}")
+    return status
+
+
+def _execute(walk: Walk, line: list[str], name: str) -> Status:
+    known = program_rules()
     if UNKNOWN in name:
         walk.effects.unknown("shell")
         return None

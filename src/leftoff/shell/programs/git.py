@@ -237,15 +237,19 @@ def _parse_rename(text: str) -> tuple[str, str]:
     return old.strip(), new.strip()
 
 
+# Newer and older spelling of git.
+_UP_TO_DATE = re.compile(r"(?m)^Already up[ -]to[ -]date|^Current branch \S+ is up to date\.")
+
+
 def _merge(walk: Walk, words: list[str]) -> Status:
     """A command that brings in commits and prints what they changed."""
-    if walk.expected_status is False:
-        walk.effects.unknown("git")
-        return False
     lines = _visible_lines(walk)
     text = "\n".join(lines)
-    # Newer and older spelling of git.
-    if "Already up to date" in text or "Already up-to-date" in text:
+    if walk.expected_status is False:
+        if "fatal: " not in text or "CONFLICT" in text:  # else it did not begin
+            walk.effects.unknown("git")
+        return False
+    if _UP_TO_DATE.search(text):
         return True
     found = summary_lines(lines)
     # With `-q`, or where a pipe took the summary, the files are not named.
@@ -365,7 +369,7 @@ def _run_git(walk: Walk, args: Invocation) -> Status:
         status = walk.execute(walk, ["git", *words[i:]])
     elif name in SUBCOMMANDS:
         status = SUBCOMMANDS[name](walk, rest)
-    elif name == "worktree" and rest[:1] not in ([], ["list"]):
-        walk.effects.unknown("git")
+    elif name == "worktree" and rest[:1] in (["remove"], ["move"]):
+        walk.effects.unknown("git", action="deleted")
     walk.cwd = cwd
     return status
