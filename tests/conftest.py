@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +41,14 @@ def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     states = tmp_path_factory.mktemp("states")
     os.environ["XDG_STATE_HOME"] = str(states / "shared")
     return map(states.__truediv__, map(str, count()))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _same_priority() -> Iterator[None]:
+    """A hook's worker lowers its own, and one that a test runs in this process that of all tests
+    after it."""
+    with mock.patch("os.nice", create=True):
+        yield
 
 
 @pytest.fixture(autouse=True)

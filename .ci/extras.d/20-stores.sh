@@ -20,13 +20,10 @@ python=$(bash .ci/environment dev) || {
     echo "the environment dev could not be installed"
     exit 77
 }
-# The object server has an environment of its own: it wants another botocore than s3fs.
-"$PYTHON" -m venv "$SCRATCH/moto"
-moto=$SCRATCH/moto/bin/python
-if ! PIP_CONSTRAINT='' timeout 120 "$moto" -m pip install --quiet "moto[server]"; then
-    echo "pip could not install moto[server]"
+moto=$(bash .ci/environment objects) || {
+    echo "the environment objects could not be installed"
     exit 77
-fi
+}
 LEFTOFF_SERVERS=1 LEFTOFF_MOTO=$moto "$python" -m pytest -q -p no:cacheprovider \
     tests/contracts/test_server_stores.py tests/contracts/test_stores.py \
     tests/contracts/test_faults.py

@@ -8,12 +8,10 @@ python=$(bash .ci/environment dev) || {
     echo "the environment dev could not be installed"
     exit 77
 }
-export PIP_CONSTRAINT= # the newest tools, not those of our lock
-"$PYTHON" -m venv "$SCRATCH/tools"
-if ! timeout 120 "$SCRATCH/tools/bin/pip" install -q pytest mypy ruff; then
-    echo "pip could not install the tools"
+checks=$(bash .ci/environment checks) || {
+    echo "the environment checks could not be installed"
     exit 77
-fi
+}
 wanted=(pytest unittest mypy ruff)
 node=()
 tools=${LEFTOFF_CHECK_TOOLS:-$SCRATCH/node}
@@ -24,7 +22,7 @@ if [ -e "$tools/node_modules/.bin/vitest" ] || {
     wanted+=(vitest node:test tsc eslint)
     node=(--node "$tools")
 fi
-PATH="$SCRATCH/tools/bin:$PATH" "$python" -m benchmarks.accuracy.checks \
+PATH="$(dirname "$checks"):$PATH" "$python" -m benchmarks.accuracy.checks \
     --out "$SCRATCH/outputs" "${node[@]}" "${wanted[@]}"
 LEFTOFF_CHECKS_OUTPUTS="$SCRATCH/outputs" "$python" -m pytest -q -p no:cacheprovider \
     tests/rules/test_checks_against_real_tools.py

@@ -6,22 +6,13 @@ set -euo pipefail
 
 export PIP_NO_COMPILE=1 # most of what is installed is never imported
 
-# What the extra `docs` names; the site needs no leftoff that is installed. Its dependencies need
-# not be those of our lock.
 site() {
-    "$PYTHON" -m venv "$SCRATCH/site-tools"
-    local tools=$SCRATCH/site-tools/bin
-    "$PYTHON" - >"$SCRATCH/docs.txt" <<'NAMES'
-import tomllib
-
-with open("pyproject.toml", "rb") as file:
-    print(*tomllib.load(file)["project"]["optional-dependencies"]["docs"], sep="\n")
-NAMES
-    if ! PIP_CONSTRAINT='' timeout 150 "$tools/python" -m pip install --quiet -r "$SCRATCH/docs.txt"; then
-        echo "pip could not install the extra docs"
+    local tools
+    if ! tools=$(bash .ci/environment docs); then
+        echo "the environment docs could not be installed"
         return 77
     fi
-    NO_MKDOCS_2_WARNING=1 "$tools/mkdocs" build --quiet --strict --site-dir "$SCRATCH/site" || return
+    NO_MKDOCS_2_WARNING=1 "$(dirname "$tools")/mkdocs" build --quiet --strict --site-dir "$SCRATCH/site" || return
     # What a page loads, as against what it links to.
     if grep -rnoE '(src=|<link [^>]*href=|@import |url\()["'"'"']?https?://[^"'"'"')]*' \
         "$SCRATCH/site" --include='*.html' --include='*.css' | grep -v 'rel="canonical"' | head -5 | grep .; then
@@ -36,8 +27,9 @@ site &
 wait $!
 
 reader=$SCRATCH/reader/you/leftoff/.venv/bin/python
-if ! PIP_CONSTRAINT='' timeout 150 "$reader" -m pip install --quiet pyarrow duckdb mcp; then
-    echo "pip could not install pyarrow, duckdb and mcp; site and tutorial passed"
+if ! uv=$(bash .ci/environment uv) ||
+    ! timeout 150 "$uv" -m uv pip install --quiet --python "$reader" pyarrow duckdb mcp; then
+    echo "pyarrow, duckdb and mcp could not be installed; site and tutorial passed"
     exit 77
 fi
 "$reader" tests/docs/follow.py docs/index.md docs/how-to/*.md

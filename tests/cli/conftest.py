@@ -40,7 +40,7 @@ def run(
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("LEFTOFF_", "NO_C"))}
         environment = {**kept, "HOME": str(tmp_path), "PYTHONWARNINGS": "error", **env}
         words = [sys.executable, "-m", "leftoff", *args]
-        if any(name.startswith(("PYTHON", "L")) for name in env):  # read as Python starts
+        if any(name.startswith(("PYTHON", "LANG", "LC_")) for name in env):  # as Python starts
             return subprocess.run(
                 words, input=stdin, capture_output=True, timeout=60, check=False,
                 env=environment,

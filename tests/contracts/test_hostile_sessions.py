@@ -1,5 +1,5 @@
 """Small parts of the long programs in `tests/fuzz`: `injections.py`, `terminals.py`,
-`escapes.py` and `leaks.py`, which `.ci/extras.d/70-hostile.sh` runs at more length."""
+`escapes.py` and `leaks.py`, which `.ci/extras.d/12-hostile.sh` runs at more length."""
 
 import os
 from pathlib import Path

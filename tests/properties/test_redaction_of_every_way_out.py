@@ -255,11 +255,7 @@ def _hooks(path: Path) -> Iterator[str]:
     index = path.parent / f"hooks-{path.stem}.sqlite3"
     environ = {"HOME": str(path.parent), "CLAUDE_PROJECT_DIR": str(project)}
     environ["LEFTOFF_MEMORY"] = str(index)
-    with (
-        patch.dict("os.environ", environ),
-        patch.object(answer, "start_worker"),
-        patch("os.nice"),
-    ):
+    with patch.dict("os.environ", environ), patch.object(answer, "start_worker"):
         answer.answer(event("SessionEnd", "one", reason="other"), environ)
         process_jobs(queue.home_of(project, environ), "one")
         yield answer.answer(event("SessionStart", "two", source="startup"), environ).decode()

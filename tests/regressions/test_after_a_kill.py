@@ -36,7 +36,6 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a session whose hook has just asked for a summary."""
     monkeypatch.setattr(answer, "start_worker", lambda *_: None)
     monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
-    monkeypatch.setattr(os, "nice", lambda _: 0)
     answer.answer(hook_input("Stop", project=tmp_path, transcript=SESSION), {})
     return tmp_path / ".leftoff" / "state" / "s1"
 

@@ -1,8 +1,9 @@
 """The program in processes of their own that begin with its modules loaded.
 
-`python forked.py` imports what the commands need, and then forks for each request on stdin: a line of
-JSON with `args`, `env`, `cwd` and the files `in`, `out` and `err`. The child runs `python -m leftoff`
-and ends as any program; its exit code is the answer. Ten times cheaper than a new interpreter.
+`python forked.py` imports what the commands need, reads one session, so that rules are loaded and
+patterns compiled, and then forks for each request on stdin: a line of JSON with `args`, `env`, `cwd`
+and the files `in`, `out` and `err`. The child runs `python -m leftoff` and ends as any program; its
+exit code is the answer. Ten times cheaper than a new interpreter.
 """
 
 import importlib
@@ -14,7 +15,13 @@ import runpy
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any
+
+from leftoff.analysis.session_pass import Pass
+from leftoff.rendering.render_summary import render
+
+SESSION = Path(__file__).parents[2] / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
 
 
 def serve() -> None:
@@ -24,6 +31,12 @@ def serve() -> None:
             importlib.import_module(f"leftoff.cli.{module.name}")
     for name in ("api", "memory", "batch", "rendering", "stores.files", "live.session"):
         importlib.import_module(f"leftoff.{name}")
+    reading = Pass()  # pure, as is what shows it: nothing of this environment is remembered
+    reading.feed(SESSION.read_bytes())
+    reading.close()
+    summary = reading.conclude()
+    for form in ("text", "prompt", "log"):
+        render(summary, form)
     waiting = b""
     while True:
         while b"\n" not in waiting:

@@ -1,6 +1,5 @@
 """What a client hands to a hook, and the end of the workers that hooks leave behind."""
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ def without_worker(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setattr(answer, "start_worker", lambda *_: None)
     patch.setattr(answer, "WORKER_TIMEOUT", 0.0)
     patch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
-    patch.setattr(os, "nice", lambda _: 0)
     patch.delenv("XDG_STATE_HOME")
     names = {"HOME": "home", "XDG_CONFIG_HOME": "config", "CLAUDE_CONFIG_DIR": "claude"}
     for name, place in {**names, "CODEX_HOME": "codex"}.items():

@@ -7,19 +7,16 @@ set -euo pipefail
 
 root=$PWD
 session=$root/corpora/sessions/claude_code/prorate.jsonl
-export UV_CACHE_DIR="$SCRATCH/uv" UV_NO_PROGRESS=1 PIP_CONSTRAINT='' SOURCE_DATE_EPOCH=1700000000
+export UV_NO_PROGRESS=1 PIP_CONSTRAINT='' SOURCE_DATE_EPOCH=1700000000
 export PYTHONDONTWRITEBYTECODE=1
 began=$SECONDS
 say() { printf '%4d s  %s\n' "$((SECONDS - began))" "$*"; }
 
-"$PYTHON" -m venv "$SCRATCH/tools"
-tools=$SCRATCH/tools/bin
-if ! { timeout 60 "$tools/python" -m pip install --quiet uv &&
-    VIRTUAL_ENV=$SCRATCH/tools timeout 60 "$tools/uv" pip install --quiet \
-        build hatchling pipx twine check-wheel-contents 'validate-pyproject[all]' cffconvert; }; then
-    echo "uv and the tools of packaging could not be installed"
+tools=$(bash .ci/environment packaging) || {
+    echo "the environment packaging could not be installed"
     exit 77
-fi
+}
+tools=$(dirname "$tools")
 
 # environment NAME REQUIREMENT...: a fresh one; the cache makes it a matter of a second.
 environment() {
