@@ -109,10 +109,10 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         first = not any(r.kind in {"task", "plan"} for r in found)
         edited = any(_count_between(places, start, end) for places in changing)
         kind = _kind(item, effort, edited=edited, first=first)
-        if later and matches("withdraws", asked[number + 1].text) and not edited:
+        status, after = outcomes.status(number, kind), asked[number + later].text
+        back = matches("withdraws", after) or status == INTERRUPTED and matches("leaves", after)
+        if later and back and not edited:
             status = "withdrawn"
-        else:
-            status = outcomes.status(number, kind)
         answers = kind in {"choice", "approval"} or (
             len(item.text) <= MAX_ELLIPTIC and not is_for_client(item)
         )

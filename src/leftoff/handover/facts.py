@@ -32,6 +32,7 @@ from leftoff.handover.standing import (
     is_statement,
     last_commits_branch,
     manner_of,
+    points_back,
     quoting,
     takes_up,
     with_words,
@@ -234,7 +235,7 @@ def handover_of(summary: ContextSummary) -> Handover:
 
     def holds(text: str, message: int, part: int, chance: float = 0.0) -> bool:
         new = text not in known and message != words.message and is_statement(text)
-        return new and not overtaken(text, message, part, chance)
+        return new and not points_back(text) and not overtaken(text, message, part, chance)
 
     return Handover(
         state=_state(summary, changed),
@@ -574,8 +575,9 @@ def _decisions(
         may_stand = one.likely and decision.status != "reversed"
         kind = standing if one.stands else likely if may_stand else others
         at = decision.message_index, decision.ref.part or 0
-        if kind is others and not notes and overtaken(text, *at, decision.confidence):
-            continue
+        if kind is others and not notes:
+            if points_back(text) or overtaken(text, *at, decision.confidence):
+                continue
         why = "" if decision.rationale in text else decision.rationale
         speaker, note = "person" if own else "agent", ", ".join(notes)
         weight = 1 - place / len(ranked)

@@ -98,7 +98,8 @@ def without_pastes(text: str) -> tuple[str, str]:
         rest = last if asks else error
         return "", f"… {rest}" if rest and not start else ""
     telling = "" if asks else error
-    telling = telling or (last if follows else "" if start else lines[0])
+    opening = next((line for line in lines if not line.startswith("```")), "")
+    telling = telling or (last if follows else "" if start else opening)
     return before, f"[pasted: {len(inside)} lines] {telling}".rstrip()
 
 

@@ -60,6 +60,11 @@ def is_move(text: str) -> bool:
     return moves or _RE["goes_on"].search(text) is not None
 
 
+def points_back(text: str) -> bool:
+    """Whether words say nothing without those before them: "It returns the first"."""
+    return _RE["back"].match(text) is not None
+
+
 def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
     """Whether the file that a call showed or wrote was deleted or renamed since."""
     files = [f for f in summary.file_modifications if f.action == "deleted"]
