@@ -167,8 +167,9 @@ def _cpu(size: dict[str, Any], name: str) -> float:
 
 
 def conditions(run: dict[str, Any]) -> str:
-    dates = sorted({one["date"] for one in run.values()})
-    loads = [one["load"] for one in run.values()]
+    shown = [one for name, one in run.items() if name != "gate"]  # it is on no page
+    dates = sorted({one["date"] for one in shown})
+    loads = [one["load"] for one in shown]
     first = run["contestants"]
     corpus = ", ".join(
         f"{CHAPTERS[name]} {first['corpus'][name]['files']} sessions of "

@@ -398,11 +398,16 @@ class _Judge:
         apart = runs[0].kind == "test" and any(is_test(f"{place}/") for place in places)
         if not places or apart or any(map(_NOT_ROOTED.match, places)):
             return False
-        # A path that is not known from the root may be any.
-        named = "|".join(map(re.escape, places))
-        inside = re.compile(rf"(?i:{named})(?:/|$)|{_NOT_ROOTED.pattern}")
-        files = (self.view.written.get(message, ()) for message in reversed(edited))
-        return all(paths and not any(map(inside.match, paths)) for paths in files)
+        inside = tuple(f"{place}/".lower() for place in places)
+        for message in reversed(edited):
+            paths = self.view.written.get(message, ())
+            # A path that is not known from the root may be any.
+            if not paths or any(
+                f"{path}/".lower().startswith(inside) or _NOT_ROOTED.match(path)
+                for path in paths
+            ):
+                return False
+        return True
 
     def _verdict(self, run: Run, one: Share, output: _Output) -> tuple[str, str]:
         """The verdict on one run and what it rests on."""
