@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -197,12 +198,14 @@ def view_of(
     return main_id, SessionView(recordings[main_id], places.get(main_id, 0), children)
 
 
-def _home_in(views: Iterable[SessionView]) -> str:
-    """The home directory of the person, "" where none or several occur."""
-    homes = {home_of(view.state.header.cwd) for view in views}
-    for view in views if homes == {""} else ():
-        homes.update(home_of(touched.path) for touched in view.each(Touched, rewound=True))
-    homes.discard("")
+def _home_in(views: Sequence[SessionView]) -> str:
+    """The home directory of the person: where no directory of the session is known, that in
+    which files lie; "" where none or several occur."""
+    folders = {view.state.header.cwd for view in views} - {""}
+    if not folders:
+        each = (view.each(Touched, rewound=True) for view in views)
+        folders = {touched.path for touched in chain.from_iterable(each)}
+    homes = {home_of(folder) for folder in folders} - {""}
     return homes.pop() if len(homes) == 1 else ""
 
 
