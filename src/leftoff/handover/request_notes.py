@@ -3,6 +3,8 @@ the agent made in answer to it."""
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from operator import not_
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.edits import temporary_projects
@@ -22,8 +24,9 @@ _ENDED = frozenset({"worked_on", "done", "answered", "unknown", "declined"})
 
 # Code points; a shorter last line says too little alone ("why?"). Chosen by hand.
 MIN_POINT = 12
-# Lines of a paste that is left out. Chosen by hand.
-MIN_PASTED = 3
+# Lines of a paste that is left out; of those in it that do not look pasted so many are
+# searched for words of the person. Chosen by hand.
+MIN_PASTED, MAX_LOOKED_AT = 3, 500
 
 _RE = re.patterns(table(__file__, "request_notes.toml"))
 _FORBIDS = next(rule for rule in RULES["standing"] if rule.id == "forbids")
@@ -77,6 +80,7 @@ def _works(requests: Sequence[UserRequest]) -> dict[UserRequest, str]:
     return {r: f"then you: {found[1]}" for r, found in said if found and r.kind != "command"}
 
 
+@lru_cache(maxsize=64)  # every form asks again
 def without_pastes(text: str) -> tuple[str, str]:
     """The person's words before what was pasted into a prompt, and what stands for the rest:
     how many lines were pasted, with the last line if it asks, else with the first error. Both
@@ -91,16 +95,17 @@ def without_pastes(text: str) -> tuple[str, str]:
     # A paste may go on in lines that look like words.
     asks = not pasted[-1] and len(last) >= MIN_POINT and _speaks(last)
     follows = asks or last[:1].isalpha() and pasted[-2:] == [True, False]
-    inside = list(zip(lines, pasted, strict=True))[start : len(lines) - follows]
-    known = sum(mark for _, mark in inside)
-    own = any(not mark and _speaks(line) for line, mark in inside)
-    if own or known < MIN_PASTED or 3 * known <= len(inside):
+    end = len(lines) - follows
+    known = sum(pasted[start:end])
+    others = itertools.compress(lines[start:end], map(not_, pasted[start:end]))
+    few = known < MIN_PASTED or 3 * known <= end - start
+    if few or any(map(_speaks, itertools.islice(others, MAX_LOOKED_AT))):
         rest = last if asks else error
         return "", f"… {rest}" if rest and not start else ""
     telling = "" if asks else error
     opening = next((line for line in lines if not line.startswith("```")), "")
     telling = telling or (last if follows else "" if start else opening)
-    return before, f"[pasted: {len(inside)} lines] {telling}".rstrip()
+    return before, f"[pasted: {end - start} lines] {telling}".rstrip()
 
 
 def _pasted(lines: Sequence[str]) -> Iterator[bool]:
