@@ -407,6 +407,8 @@ def _identity(event: GitEvent) -> tuple[str, ...]:
         return event.kind, event.hash[:7], event.branch if event.kind == "push" else ""
     if event.url:
         return event.kind, event.url
+    if event.kind == "merge" and event.number:  # what shows it again merges no more
+        return event.kind, str(event.number), event.folder
     return event.kind, str(event.ref.message), str(event.ref.part), event.text
 
 
