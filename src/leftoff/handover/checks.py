@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from leftoff import lazy_re as re
 from leftoff.analysis.check_runs import folders, own_command
 from leftoff.model import Ref
+from leftoff.shell.paths import is_temporary
 from leftoff.summary import Check
 from leftoff.tables import table
 
@@ -17,7 +18,7 @@ _CHECKS_MORE = frozenset({"go vet", "go test", "cargo test"})
 def last_checks(checks: Iterable[Check]) -> list[Check]:
     """The last run of each check, the latest first; a run is left out where a later one of the
     same tool or command covered it, the same command line passed, or its program mended what
-    it found."""
+    it found. What ran in a folder for temporary files is left out once others ran elsewhere."""
     last: list[Check] = []
     checks = list(checks)
     # Of a line that stopped at one check, the others may not have run again.
@@ -26,7 +27,11 @@ def last_checks(checks: Iterable[Check]) -> list[Check]:
         last = [other for other in last if not _replaces(check, other, stopped)]
         if not check.mended:
             last.append(check)
-    return last[::-1]
+    found = list[Check]()
+    for check in reversed(last):
+        if not is_temporary(check.folder) or all(is_temporary(c.folder) for c in found):
+            found.append(check)
+    return found
 
 
 def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
@@ -103,13 +108,13 @@ def _compiles(check: Check, other: Check) -> bool:
         printed = f"{other.line}\n{other.tail}"
         if other.verdict == "passed" or other.failing or not _RE["uncompiled"].search(printed):
             return False
-    whole = _runs_all(check) or check.tool == "golangci-lint" and not check.scope
-    if other.verdict == "passed" and whole:
-        return True
+    linted = check.tool == "golangci-lint"
+    if other.verdict == "passed" and (linted or _runs_all(check)):
+        return not linted  # that it builds is more than that it can be read
     variables = [sorted(_RE["variable"].findall(c.command)) for c in (other, check)]
     if variables[0] != variables[1] or not _in_one_folder(check, other):
         return False
-    if whole:
+    if _runs_all(check) or linted and not check.scope:
         return True
     asked, had = _compiled(other), _compiled(check)
     if any(_RE["narrows"].fullmatch(word) for word in had - asked):

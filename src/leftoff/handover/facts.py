@@ -454,7 +454,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         for count, word in ((check.failed, "failed"), (check.passed, "passed")):
             counts += f"{', ' if counts else ''}{count} {word}" if count else ""
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        where = f"in {check.folder}" if check.folder not in command else ""
+        where = f"in {check.folder}" if check.folder.split("/")[-1] not in command else ""
         note = ", ".join(filter(None, [note, where, since_of(check)]))
         failed = check.verdict == "failed"
         telling = [", ".join(check.failing[:5]), check.line] if failed else []
