@@ -1,8 +1,8 @@
 """Uses floors 0 to 5 on the bytes of stdin and prints every touch of the world outside.
 
-    python pure_use.py NAME < session
+    python pure_use.py NAME < sessions
 
-NAME is one of `USES`. Run in a process of its own, because an audit hook cannot be removed.
+NAME is one of `USES`; NUL bytes stand between sessions. Run in a process of its own, because an audit hook cannot be removed.
 Importing may read files (code, packaged rules); using may not.
 """
 
@@ -55,7 +55,8 @@ def main() -> None:
                 touches.append((event, repr(args[:1]), place))
 
     sys.addaudithook(hook)
-    use(data)
+    for session in data.split(b"\0"):
+        use(session)
     watching = False
     print(json.dumps(touches))
 
