@@ -17,7 +17,7 @@ from email.parser import Parser
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST = {"wheel": 1_600_000, "sdist": 3_600_000}
+LARGEST = {"wheel": 1_650_000, "sdist": 3_600_000}
 """Bytes. Whoever passes them should know why: cases of formats, commands and calls are data."""
 
 LEFT_OUT = {
