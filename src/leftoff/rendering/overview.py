@@ -424,9 +424,11 @@ def _checks(checks: Sequence[Check]) -> Part:
 def _check_name(check: Check) -> str:
     """What ran, and on what."""
     name = f"{check.tool} {check.scope}".strip()
-    built = "build" in check.tool and check.tool in check.command
-    # `cargo check` is no `cargo build`
-    if check.tool in {"", "npm"} or (check.kind == "build" and not built):
+    typed = check.tool in check.command
+    built = "build" in check.tool and typed
+    # `cargo check` is no `cargo build`, and a runner's target is none of what it runs
+    by_target = check.scope and not typed
+    if check.tool in {"", "npm"} or by_target or (check.kind == "build" and not built):
         name = _RE["program_folder"].sub("", command_of(check))
     return one_line(name, MAX_SCOPE)
 

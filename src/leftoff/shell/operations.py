@@ -16,6 +16,12 @@ _NO_FILE = re.compile(
 )
 
 
+def no_file(walk: Walk, name: str) -> bool:
+    """Whether a name is no file of the project: what `_NO_FILE` lists, or `nul` of Windows."""
+    posix = walk.cwd is not None and walk.cwd[:1] in "/~"
+    return _NO_FILE.match(name) is not None or name.lower() == "nul" and not posix
+
+
 def record_unknown(
     walk: Walk, field: str | None, action: Action, tool: str | None = None
 ) -> None:
@@ -31,7 +37,7 @@ def record_unknown(
 
 def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True) -> Status:
     """Read a file."""
-    if _NO_FILE.match(field):
+    if no_file(walk, field):
         return True
     tool = tool or walk.tool
     path = walk.resolved(field)
@@ -100,7 +106,7 @@ def write(
     `guess_append`: where nothing is known of the file, it more likely existed before.
     `existed`: the command works only on a file that exists."""
     tool = tool or walk.tool
-    if _NO_FILE.match(field):
+    if no_file(walk, field):
         return True
     path = walk.resolved(field)
     if path is None:

@@ -32,9 +32,7 @@ def redirect(
             continue
         if item.descriptor == 2 or operator in ("&>", "&>>", ">&"):
             walk.stderr_hidden = True
-        # Nothing on a device is a file of the project. `nul` is one of Windows.
-        posix = walk.cwd is not None and walk.cwd[:1] in "/~"
-        device = name.startswith("/dev/") or name.lower() == "nul" and not posix
+        device = ops.no_file(walk, name)
         where = None if device else walk.path(name)
         if item.descriptor in (-1, 1) and operator != ">&":
             walk.captured = True
