@@ -12,7 +12,7 @@ from leftoff.extraction.evidence import Asked, Called, Evidence
 from leftoff.extraction.extractor import CALL, RESULT, TEXT, TYPED, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
 from leftoff.extraction.rules import SHORT_TEXT, Rule, ascii_gate, lowered
-from leftoff.formats.injected import is_plan
+from leftoff.formats.injected import is_event, is_plan
 from leftoff.formats.vocabulary import EDITS, argument, replaces_everywhere
 from leftoff.model import Text, ToolCall, ToolResult, Typed
 from leftoff.tables import table
@@ -122,9 +122,9 @@ class Requests(Struct):
         went_on, stopped: how often the agent, or the person, was next after such words.
         since: the prompt with which the agent's turn began, -1 before the first. One that
             interrupts it, or is put into it, begins none.
-        report: the words with which the turn before that one ended, with their message; those
-            of an earlier turn where these are only a `remark` and no file was edited in
-            between.
+        report: the words with which the turn before that one ended, or what a notice of the
+            client came behind, with their message; those of an earlier turn where these are
+            only a `remark` and no file was edited in between.
         full: the last closing words that are more than a remark, until the next edit of a file.
         trail: what the agent said since, with the message.
         task: the plan or ticket that the agent last read or wrote: message, the call's name,
@@ -174,6 +174,10 @@ class Requests(Struct):
         if message.typed:
             return self._typed(view)
         if message.origin == "injected":
+            if self.ends and is_event(message.text):
+                self._closed()
+                if self.full[0] == self.said:  # what comes behind a notice may only answer it
+                    self.report, self.remark = self.full, (-1, "")
             return _plan(view)
         return ()
 

@@ -162,10 +162,33 @@ def telling_blocks(blocks: Sequence[Block], most: int) -> tuple[int, ...]:
     return tuple(sorted(sorted(found, key=aside.__getitem__)[:most]))
 
 
+def said_lines(text: str, most: int, known: str = "") -> tuple[list[str], tuple[int, ...]]:
+    """The agent's words by block, each with its label, without code and what is `known`, and
+    by `telling_blocks` the places of those that are shown. A label stands once before what is
+    shown, and once in all."""
+    blocks: list[Block] = []
+    for block in said_blocks(text):
+        if block.kind not in PROSE_KINDS:  # code is not shown, but what announces it
+            words = [f"{one.label or one.text}:" for one in blocks]
+            if block.label and not any(w.startswith(block.label) for w in words):
+                blocks.append(Block("", f"{block.label}:", HEADING))
+        elif len(block.text) > 1 and block.text != GAP:
+            if " ".join(block.text.split()) not in known:
+                blocks.append(block)
+    shown, labels = telling_blocks(blocks, most), set[str]()
+    lines: list[str] = []
+    for n, block in enumerate(blocks):
+        new = block.label not in labels and (n in shown or n - 1 not in shown)
+        lines.append(f"{block.label}: {block.text}" if block.label and new else block.text)
+        labels.add(block.label)
+    return lines, shown
+
+
 def _is_aside(block: Block) -> bool:
-    """Whether a block only announces code, or where something was read."""
+    """Whether a block says little ("All done."), announces code, or lists what was read."""
     announces = block.kind == HEADING and block.text.endswith((":", "："))
-    return announces or _RE["sources"].search(block.label) is not None
+    brief = not block.label and block.text.isascii() and len(_WORD.findall(block.text)) < 3
+    return announces or brief or _RE["sources"].search(block.label) is not None
 
 
 def _last(heads: Sequence[tuple[int, str]]) -> str:

@@ -486,7 +486,7 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
                 last = {"": "result of the last not recorded", "ok": ""}
                 text, note = f"{_DID[step.kind]} {text}", last.get(step.status, note)
             yield Fact(text, note, at, speaker, weight, step.line)
-        elif at != working.last_words.message:
+        elif at not in {working.last_words.message, working.report.message}:
             yield Fact(step.text, "", at, "agent", weight)
 
 

@@ -17,7 +17,7 @@ from leftoff.analysis.decisions.shown import in_context, person_decisions_shown,
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.requests import is_unfinished
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.blocks import Block, said_blocks, telling_blocks
+from leftoff.handover.blocks import said_lines
 from leftoff.handover.checks import (
     command_of,
     folder_of,
@@ -49,11 +49,11 @@ from leftoff.summary import (
     KeyDecision,
     NextStep,
     UserRequest,
+    Words,
 )
 from leftoff.tables import table
-from leftoff.text.markdown import HEADING, PROSE_KINDS
 from leftoff.text.sanitize import clean
-from leftoff.text.truncation import GAP, one_line
+from leftoff.text.truncation import one_line
 
 _RE = re.patterns(table(__file__, "overview.toml"))
 
@@ -363,31 +363,32 @@ def _request(request: UserRequest, status: str, note: str) -> Item:
 
 
 def _last_words(summary: SafeSummary, handover: Handover) -> Part:
-    """The agent's last words by paragraph and list item, each with the heading or the label
-    before it, without code; where they are few, its report before them, too. A question that
-    the state names is not repeated."""
+    """The agent's last words; where they are few, or answer no words of the person, its report
+    before them, too. A question that the state names is not repeated."""
     said = handover.last_words or Fact("", "", -1)
-    asked = flat(handover.state.question)
-    blocks: list[Block] = []
-    for block in said_blocks(said.text):
-        if block.kind not in PROSE_KINDS:  # code is not shown, but what announces it
-            known = any(f"{one.label or one.text}:".startswith(block.label) for one in blocks)
-            blocks += [Block("", f"{block.label}:", HEADING)] if not known else []
-        elif len(block.text) > 1 and block.text != GAP and flat(block.text) not in asked:
-            blocks.append(block)
-    first, labels = telling_blocks(blocks, FIRST["words"]), set[str]()
-    items: list[Item] = []
-    for n, block in enumerate(blocks):
-        # A label stands once before what is shown at first, and once in all.
-        new = block.label not in labels and (n in first or n - 1 not in first)
-        label = f"{flat(block.label)}: " if block.label and new else ""
-        labels.add(block.label)
-        items.append(Item(label + flat(block.text), None if items else _ref(summary, said)))
-    if handover.report and sum(len(item.text) for item in items) < FEW:
-        report = [Item(flat(f.text), _ref(summary, f)) for f in handover.report]
-        items += [replace(report[0], note="the report before"), *report[1:]]
-        return _part("words", "The agent's last words", items)
+    working, room = summary.working_set, FIRST["words"]
+    items, first = _said(summary, said.text, said.message, room, handover.state.question)
+    before = working.report.message
+    answers = any(before < r.ref.message < said.message for r in summary.user_requests)
+    few = sum(len(item.text) for item in items) < FEW or not answers and len(items) < room
+    for words in (working.remark or Words(), working.report) if few else ():
+        if words.message in {fact.message for fact in handover.report}:
+            more, shown = _said(summary, words.text, words.message, room - len(first))
+            for n in shown[:1]:
+                more[n] = replace(more[n], note="the report before")
+            first += tuple(len(items) + n for n in shown)
+            items += more
     return Part("words", "The agent's last words", tuple(items), first)
+
+
+def _said(
+    summary: SafeSummary, text: str, at: int, room: int, asked: str = ""
+) -> tuple[list[Item], tuple[int, ...]]:
+    """Words of the agent as items, and the places of those that are shown at first."""
+    lines, first = said_lines(text, room, flat(asked))
+    ref = _ref(summary, Fact("", "", at))
+    begins = first[0] if first else 0
+    return [Item(flat(t), ref if n == begins else None) for n, t in enumerate(lines)], first
 
 
 def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item] = ()) -> Part:
@@ -518,8 +519,8 @@ def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
 
 
 def left_open(summary: SafeSummary) -> list[NextStep]:
-    """The to-do list, then what else was left open, the latest first; the question that the
-    state names is not repeated, nor is what stands under "You asked"."""
+    """The to-do list, then what else was left open, the latest message first; the question
+    that the state names is not repeated, nor is what stands under "You asked"."""
     asked = flat(summary.turn.question)
     known = {r.ref.message for r in summary.user_requests}
     steps = [
@@ -529,7 +530,8 @@ def left_open(summary: SafeSummary) -> list[NextStep]:
         and not (s.status == "next" and s.ref.message in known)
     ]
     listed = [s for word in ("in_progress", "pending") for s in steps if s.status == word]
-    return listed + [s for s in reversed(steps) if s.status not in {"in_progress", "pending"}]
+    latest = sorted(steps, key=lambda s: -s.ref.message)
+    return listed + [s for s in latest if s.status not in {"in_progress", "pending"}]
 
 
 def _open(summary: SafeSummary, words: Sequence[str]) -> Part:
