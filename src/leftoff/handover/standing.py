@@ -35,6 +35,10 @@ FEW_WORDS = 3
 # Words of a statement of the agent. Chosen by hand.
 MIN_WORDS = 4
 
+# Words of a statement that says something although its subject stands before it ("It returns
+# the length, lines for ..., so that ..."). Chosen by hand: decisions fell by 3 of 86 without.
+LONG = 12
+
 # Code points of a sentence that two do not write by chance. Chosen by hand.
 MIN_QUOTE = 40
 
@@ -62,7 +66,7 @@ def is_move(text: str) -> bool:
 
 def points_back(text: str) -> bool:
     """Whether words say nothing without those before them: "It returns the first"."""
-    return _RE["back"].match(text) is not None
+    return len(_RE["word"].findall(text)) < LONG and _RE["back"].match(text) is not None
 
 
 def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
