@@ -194,16 +194,20 @@ def places_of(run: Run, tool: str) -> list[str]:
     known = BY_NAME.get(tool)
     if known is None or known.scope or known.kind == "other" or tool in WORDS["of_outputs"]:
         return []
+    text = run.text.split()
+    if run.wrapper and not run.script or any(map(_RE["no_place"].match, text)):
+        return []
     words = [word.replace("\\", "/") for word in run.scope.split()]
     paths = [word for word in words if "/" in word and "@" not in word]
     if run.kind == "test":  # or part of a name
-        packages = tool == "go test" and [path for path in paths if path[:1] == "."]
+        packages = tool == "go test" and all(path[:1] == "." for path in paths)
         if paths and not packages or _RE["level"].search(run.scope):
             return []
-        paths = packages or []
-    if run.wrapper and not run.script:
-        return []
-    return [_RE["below_place"].sub("", path) or "." for path in paths] or ["."]
+    if not paths:
+        return ["."]
+    # What a scope leaves out.
+    words += [word for word in text if word in WORDS["everything"] and word != "--"]
+    return [_RE["below_place"].sub("", word) or "." for word in words]
 
 
 def program_of(word: str) -> str:

@@ -74,6 +74,12 @@ _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:exit\w*|code)\W{1,3}\d", re.IGNORECASE)
 
 _NOT_ROOTED = re.compile(r"[^/\w]|\w[^:]")
+# A path that the command does not show, and a folder to which it goes back.
+_UNKNOWN_PLACE = re.compile(r"[$`%]|/-(?:/|$)")
+# What runs a command where paths are others.
+_ELSEWHERE = re.compile(r"\b(?:docker|podman|nerdctl|kubectl|vagrant|ssh|popd|pushd)\b")
+# A shell of its own that has ended.
+_ENDED_SHELL = re.compile(r"\([^()]*\)")
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -393,10 +399,14 @@ class _Judge:
     ) -> bool:
         """Whether all files are known that messages edited, and lie outside of the places that
         runs of a check name."""
-        folder = _folder(ran, self.view.state.header.cwd)
+        if len(runs) > 1 and len(folders(ran.command)) > 1:
+            return False
+        folder = _known_folder(ran, runs[0], self.view.state.header.cwd)
         places = [absolute(place, folder) for run in runs for place in places_of(run, tool)]
         apart = runs[0].kind == "test" and any(is_test(f"{place}/") for place in places)
-        if not places or apart or any(map(_NOT_ROOTED.match, places)):
+        if not (places and folder) or apart or any(map(_NOT_ROOTED.match, places)):
+            return False
+        if any(map(_UNKNOWN_PLACE.search, places)):
             return False
         inside = tuple(f"{place}/".lower() for place in places)
         for message in reversed(edited):
@@ -462,15 +472,23 @@ def _folder(ran: Ran, root: str) -> str:
     return absolute([".", *folders(ran.command)][-1], absolute(ran.cwd, root) or root)
 
 
+def _known_folder(ran: Ran, run: Run, root: str) -> str:
+    """Where a check ran, from the root, "" where its command line does not show it."""
+    before = ran.command[: max(0, ran.command.find(run.text))]
+    gone = folders(_ENDED_SHELL.sub("", before))
+    if _UNKNOWN_PLACE.search("/".join(["", *gone])) or _ELSEWHERE.search(before):
+        return ""
+    if len(gone) > 1 and _NOT_ROOTED.match(absolute(gone[-1], "")):
+        return ""
+    folder = absolute([".", *gone][-1], absolute(ran.cwd, root) or root)
+    return "" if _NOT_ROOTED.match(folder) else folder
+
+
 def _folder_outside(ran: Ran, run: Run, root: str) -> str:
     """Where a check ran, if that is known to be neither the session's folder `root` nor one
     below or above it."""
-    before = ran.command[: max(0, ran.command.find(run.text))]
-    if not root or "$" in "".join(folders(before)):
-        return ""
-    folder = absolute([".", *folders(before)][-1], absolute(ran.cwd, root) or root)
-    near = is_within(folder, root) or is_within(root, folder)
-    return "" if near or _NOT_ROOTED.match(folder) else folder
+    folder = _known_folder(ran, run, root) if root else ""
+    return "" if is_within(folder, root) or is_within(root, folder) else folder
 
 
 def _one_each(

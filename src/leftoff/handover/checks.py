@@ -54,7 +54,10 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
     same = other.scope == check.scope
     if not same and other.tool == check.tool:
         same = _place_of(other) == _place_of(check) != ""
-    same = same and (known or other.verdict == "unknown")
+    same = same and (known or other.verdict == "unknown") and _adds(other) <= _adds(check)
+    # Without a path Go looks at one folder.
+    if check.tool.startswith("go ") and check.tool in command_of(check):
+        same = same and ("./..." in check.command or "./..." not in other.command)
     return (covers or same) and _is_same(check, other)
 
 
@@ -66,8 +69,8 @@ def _is_wider(check: Check, other: Check) -> bool:
         return False
     if _runs_all(check):
         return True
-    added, had = ({*_RE["adds"].findall(command_of(c))} for c in (other, check))
-    if not added <= had or "…" in check.scope:
+    had = _adds(check)
+    if not _adds(other) <= had or "…" in check.scope:
         return False
     if not check.scope:  # without a path Go looks at one folder
         return not check.tool.startswith("go ") or "./..." in check.command
@@ -76,6 +79,11 @@ def _is_wider(check: Check, other: Check) -> bool:
     paths, its_paths = ([w for w in words if _RE["path"].match(w)] for words in both)
     choices, its = ([w for w in words if not _RE["path"].match(w)] for words in both)
     return len(choices) <= len(its) and _hold(paths, its_paths) and _hold(choices, its)
+
+
+def _adds(check: Check) -> set[str]:
+    """The options with which more is tested or compiled."""
+    return {*_RE["adds"].findall(command_of(check))}
 
 
 def _runs_all(check: Check) -> bool:
@@ -115,7 +123,8 @@ def _compiles(check: Check, other: Check) -> bool:
     if variables[0] != variables[1] or not _in_one_folder(check, other):
         return False
     if _runs_all(check) or linted and not check.scope:
-        return True
+        chosen = linted and _RE["chooses"].search(check.command) is not None
+        return not (chosen or _adds(other)) and folder_of(check) == folder_of(other)
     asked, had = _compiled(other), _compiled(check)
     if any(_RE["narrows"].fullmatch(word) for word in had - asked):
         return False

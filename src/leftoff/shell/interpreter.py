@@ -330,8 +330,9 @@ def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
         return None
     outer_tool, outer_want = walk.tool, walk.expected_status
     walk.expected_status = expected_status
-    walk.tool = name.replace("\\", "/").rpartition("/")[2] or name
-    walk.tool = walk.tool.removesuffix(".exe").removesuffix(".cmd")
+    walk.tool = (name.replace("\\", "/").rpartition("/")[2] or name).removesuffix(".exe")
+    if name[:1] != ".":  # else a script of the project
+        walk.tool = walk.tool.removesuffix(".cmd")
     try:
         # A program that the shell did not find did nothing, whatever its rule says.
         if walk.output and walk.reports_error(walk.tool):

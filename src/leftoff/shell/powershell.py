@@ -78,12 +78,16 @@ _ASSIGNS = re.compile(r"""(?m)\$(\w+)\s*=\s*("[^"\n]*"|'[^'\n]*')\s*(?:;|$)""")
 _VARIABLE = re.compile(r"\$(\w+)")
 _LONG_TEXT = re.compile(r"(?ms)@(['\"])[ \t]*\n.*?^\1@")
 _WORD = re.compile(r"""\"([^\"\n]*)\"|'([^'\n]*)'|([^\s;&|,]+)""")
-# A cmdlet that writes, with its words.
+# A cmdlet that writes, with its words, not in a comment, in quotes or where another one fails.
 _WRITES = re.compile(
-    r"(?im)(?:(?<=[;|])|^)([ \t]*)((?:Set|Add)-Content|(?:New|Copy)-Item|Out-File|Tee-Object)"
+    r"(?ims)(?:(?<=[;|])(?<!\|\|)|^)([ \t]*)"
+    r"((?:Set|Add)-Content|(?:New|Copy)-Item|Out-File|Tee-Object)"
     r"""((?:[ \t,]+(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&{}()"'@,]+))+)[ \t]*(?=[;|\n]|\Z)"""
+    r"""|<#.*?#>|(?<!\S)#[^\n]*|"[^"]*"|'[^']*'"""
 )
-_SWITCHES = frozenset("-force -nonewline -append -noclobber -passthru -recurse -whatif".split())
+_SWITCHES = frozenset("-force -nonewline -append -noclobber -passthru -recurse".split())
+# What is no file: the environment, the registry, a device.
+_NO_FILE = re.compile(r"(?i)\w{2,}:|(?:nul|con)\Z")
 _TARGETS = ("-path", "-literalpath", "-filepath")
 
 
@@ -106,15 +110,22 @@ def named_writes(command: str) -> tuple[list[tuple[str, str, str]], str]:
     not run.
 
     >>> named_writes("ls; New-Item -ItemType File -Path 'a b.txt' -Force | Out-Null")
-    ([('new-item', 'a b.txt', '')], "ls; ''| Out-Null")"""
+    ([('New-Item', 'a b.txt', '')], "ls; ''| Out-Null")"""
     command, value = _LONG_TEXT.sub("''", command), values_in(command)
     found: list[tuple[str, str, str]] = []
     if "{" in command or '`"' in command:
         return found, command
 
     def cut(match: re.Match[str]) -> str:
-        cmdlet, options, plain, option = match[2].lower(), dict[str, str](), list[str](), ""
+        if not match[2]:
+            return match[0]
+        cmdlet, options, plain, option = match[2].title(), dict[str, str](), list[str](), ""
+        word, several, end = "", set[str](), 0
         for one in _WORD.finditer(match[3]):
+            listed, end = "," in match[3][end : one.start()], one.end()
+            if listed:
+                several.add(word)
+                continue
             word = value(one[0])
             if one[3] and word[:1] == "-":
                 option = word.lower()
@@ -127,13 +138,15 @@ def named_writes(command: str) -> tuple[list[tuple[str, str, str]], str]:
         path = next(filter(None, map(options.get, _TARGETS)), "") or "".join(plain[:1])
         kind = (options.get("-itemtype") or options.get("-type") or "file").lower()
         source = ""
-        if cmdlet == "new-item" and kind == "directory" or "-variable" in options:
+        if cmdlet == "New-Item" and kind == "directory" or "-variable" in options:
             return f"{match[1]}''"  # no file is made
-        if cmdlet == "new-item":
+        if cmdlet == "New-Item":
             path = "/".join(filter(None, (path, options.get("-name"))))
-        elif cmdlet == "copy-item":
+        elif cmdlet == "Copy-Item":
             source, path = path, options.get("-destination") or "".join(plain[-1:])
-        unsure = kind != "file" or source == path or "-recurse" in options
+        unsure = kind != "file" or source == path or not several.isdisjoint((path, source))
+        unsure = unsure or not {"-recurse", "-whatif"}.isdisjoint(options)
+        unsure = unsure or _NO_FILE.match(path) is not None
         if unsure or not path or not set("$*?`@[").isdisjoint(path + source):
             return match[0]
         found.append((cmdlet, path, source))

@@ -74,12 +74,13 @@ def apply_powershell(tracker: Tracker, act: Ran, outcome: Returned | None) -> No
         return
     call, known = tracker.call_site(act.ref, act.tool, act.cwd), tracker.known
 
-    # The folder that it goes to; None where that is not known.
+    # The folder that it goes to before all else; None where that is not known.
     value, folder = values_in(act.command), act.cwd or tracker.root
-    gone = [value(word) for word in _RE["goes"].findall(act.command)]
-    base = absolute("/".join(gone) or ".", folder) if len(gone) < 2 else None
-    if not set("$`(").isdisjoint("".join(gone)):
-        base = None
+    goes = [*_RE["goes"].finditer(act.command)]
+    place = value(goes[0][1]) if goes else "."
+    late = goes and _RE["acts"].search(act.command, 0, goes[0].start())
+    unknown = late or len(goes) > 1 or not place or not set("$`(").isdisjoint(place)
+    base = None if unknown else absolute(place, folder)
 
     def resolved(path: str) -> str:
         return tracker.resolve_path(absolute(path, base or folder))
@@ -117,7 +118,7 @@ def apply_powershell(tracker: Tracker, act: Ran, outcome: Returned | None) -> No
         if source and is_folder(path, given):
             path = f"{path}/{resolved(source).rpartition('/')[2]}"
         kind = known.kind(path)
-        there = kind == "file" or kind == "unknown" and cmdlet == "add-content"
+        there = kind == "file" or kind == "unknown" and cmdlet == "Add-Content"
         tracker.record_change(path, "modified" if there else "created")
         known.contents.pop(path, None)
         tracker.add_event(call, path, "modified" if there else "created", "likely", tool=cmdlet)

@@ -367,7 +367,7 @@ class Tracker:
         swaps.append(texts)
         pairs = zip(swaps, reversed(swaps), strict=True)
         back = all(len(a) == 2 and a == b[::-1] for a, b in pairs)
-        return back and len(swaps) == len(self.loose[path])
+        return back and len(swaps) == len(self.loose.get(path, ()))
 
     def _only(self, name: str) -> str:
         """The one file of the session so far with a name; "" for none or several."""
