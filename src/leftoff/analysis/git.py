@@ -38,6 +38,12 @@ _LINE_OF = {"push": "git_push", "pr create": "git_pr", "mr create": "git_pr"}
 # What takes a branch, or the working tree, elsewhere than a commit does.
 _MOVES = frozenset("switch checkout pull merge rebase reset cherry-pick revert am".split())
 
+# Programs that commit by themselves.
+_COMMITTERS = re.compile(
+    r"\b(?:npm|pnpm|yarn|lerna|cargo|cz|make|just) (?:run )?(?:version|release|bump)\b"
+    r"|\b(?:standard-version|semantic-release|bump-?my-?version|bump2version|git-cliff)\b"
+)
+
 # A command line of these alone prints hashes and subjects of commits that others made.
 _LOOKING = frozenset({"look", "search", "inspect_change", "fetch", "read_pull_request"})
 _PR_CREATE = frozenset({"pr create", "mr create", "pull-request"})
@@ -131,7 +137,8 @@ class _Judge:
         at = event.ref.message, event.ref.start or 0
         return of_tag and any(
             (s.ref.message, s.ref.start or 0) > at and " ".join(s.text.split()) == mark
-            for lines in self.shown.values()
+            for call, lines in self.shown.items()
+            if event.kind != "tag" or call != (event.ref.message, event.ref.part)
             for s in lines
             if s.kind == "git_deleted"
         )
@@ -147,14 +154,13 @@ class _Judge:
             same = branch in {"", event.branch} and source in {"HEAD", event.branch}
             if before.kind != "commit" or before.folder != event.folder or not same:
                 continue
-            verbs = {
-                step.verb
-                for place, commands in self.ran.items()
-                if before.ref.message <= place[0] <= event.ref.message
-                for ran in commands
-                for step in git_steps(ran.command)
-            }
-            if _MOVES.isdisjoint(verbs):
+            between = [
+                ran.command
+                for ran in self.view.each(Ran, rewound=True)
+                if before.ref.message <= ran.ref.message <= event.ref.message
+            ]
+            verbs = {step.verb for command in between for step in git_steps(command)}
+            if _MOVES.isdisjoint(verbs) and not any(map(_COMMITTERS.search, between)):
                 events[at - 1] = replace(before, hash=event.hash)
         return events
 
