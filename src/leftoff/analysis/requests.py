@@ -110,7 +110,11 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         edited = any(_count_between(places, start, end) for places in changing)
         kind = _kind(item, effort, edited=edited, first=first)
         status, after = outcomes.status(number, kind), asked[number + later].text
-        back = matches("withdraws", after) or status == INTERRUPTED and matches("leaves", after)
+        back = matches("withdraws", after)
+        if status == INTERRUPTED and matches("leaves", after):
+            # Where the agent works on, only a step is left out.
+            until = asked[number + 2].ref.message if number + 2 < len(asked) else 1 << 62
+            back = not _count_between(outcomes.called, end, until)
         if later and back and not edited:
             status = "withdrawn"
         answers = kind in {"choice", "approval"} or (
@@ -134,7 +138,7 @@ def _is_again(item: Asked, after: Asked) -> bool:
     """Whether words are the same that stand after them, or these with more behind."""
     words, others = item.text.strip(), after.text.strip()
     more = item.via == after.via != "answer" and others.startswith(words)
-    return more or words == others
+    return words == others or more and not f"{words[-1:]}{others[len(words)]}".isalnum()
 
 
 def _rules(view: SessionView, item: Asked, kind: str, status: str) -> list[UserRequest]:
@@ -219,11 +223,13 @@ class _Outcomes:
         heard = view.heard
         self.gaps = heard.gaps
         sent = view.shown({"deployed", "released"})
-        passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
+        run = checks(view)
+        passed = [c for c in run if c.kind == "test" and c.verdict == "passed"]
         shown = delivered + [("deploy", s.ref.message) for s in sent if s.good]
         shown += [("test", (c.result or c.ref).message) for c in passed]
         shown += [("undo", m) for m, _, line in moves if any(map(_undoes, git_steps(line)))]
-        shown += [("start", at[0]) for at, o in view.outcomes.items() if o.status == "running"]
+        going = {at[0] for at, o in view.outcomes.items() if o.status == "running"}
+        shown += [("start", m) for m in going.difference(c.ref.message for c in run)]
         kinds = dict.fromkeys(kind for kind, _ in shown)
         self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind in kinds}
         self.failed = self._failures(view)
@@ -358,8 +364,8 @@ class _Outcomes:
         lost = lost or place >= 0 and self.asked[place].announced
         if self.announces and place < 0 and not lost and kind not in LAST_WORDS:
             return OPEN  # nothing was done, and the agent's last words announce what it does
-        refused = _words(self.declined if place < 0 else self.asked[place].declined)
-        if asks and not lost and _orders(asked.text) and refused & _words(asked.text):
+        refused = self.declined if place < 0 else self.asked[place].declined
+        if asks and not lost and refused and _is_refused(asked.text, refused):
             return "declined"
         return "unknown" if lost else "answered"
 
@@ -373,13 +379,13 @@ class _Outcomes:
         return alone and bool(wanted) and all(shown)
 
 
-def _orders(text: str) -> bool:
-    return matches("orders", text) or matches("wants", text)
-
-
-def _words(text: str) -> set[str]:
-    """Its words of more than two letters, without what stands in most sentences."""
-    return set(_RE["telling"].findall(text.lower()))
+def _is_refused(text: str, refused: str) -> bool:
+    """Whether an order has the verb of what the agent says that it does not do, and the thing
+    that it names first, if it does."""
+    if _RE["how"].search(text) or not (matches("orders", text) or matches("wants", text)):
+        return False
+    named = _RE["telling"].findall(refused.lower())[: 2 if _RE["thing"].match(refused) else 1]
+    return bool(named) and {*named} <= {*_RE["telling"].findall(text.lower())}
 
 
 def _undoes(step: GitStep) -> bool:

@@ -426,9 +426,10 @@ def _ending(tail: str) -> str:
 
 
 def declined(tail: str) -> str:
-    """What the agent's words say that it cannot or will not do, "" if they do not."""
+    """What the agent's words say that it cannot or will not do, "" if they do not, or speak of
+    what it did, too."""
     found = _RE["declines"].search(tail)
-    return found[found.lastindex or 0] if found else ""
+    return found[found.lastindex or 0] if found and not _RE["did"].search(tail) else ""
 
 
 def announces(tail: str) -> bool:

@@ -96,7 +96,10 @@ def without_pastes(text: str) -> tuple[str, str]:
     asks = not pasted[-1] and len(last) >= MIN_POINT and _speaks(last)
     follows = asks or last[:1].isalpha() and pasted[-2:] == [True, False]
     end = len(lines) - follows
-    known = sum(pasted[start:end])
+    known = sum(
+        is_paste and not _RE["named"].match(line)
+        for line, is_paste in zip(lines[start:end], pasted[start:end], strict=True)
+    )
     others = itertools.compress(lines[start:end], map(not_, pasted[start:end]))
     few = known < MIN_PASTED or 3 * known <= end - start
     if few or any(map(_speaks, itertools.islice(others, MAX_LOOKED_AT))):
@@ -110,10 +113,12 @@ def without_pastes(text: str) -> tuple[str, str]:
 
 def _pasted(lines: Sequence[str]) -> Iterator[bool]:
     """Of each line whether it is no prose, by its opening or by the fence around it."""
+    fences = [n for n, s in enumerate(lines) if s.startswith("```") and s.count("```") == 1]
+    ends = {*fences[: len(fences) // 2 * 2]}  # one that is not closed may hold words
     fenced = code = False
-    for line in lines:
+    for place, line in enumerate(lines):
         closes = code
-        if line.startswith("```") and line.count("```") == 1:
+        if place in ends:
             fenced = not fenced
             code = fenced and _RE["prose"].match(line) is None
         known = code or closes or matches("pasted", line)
