@@ -217,6 +217,13 @@ def may_be_one(folder: str, other: str) -> bool:
     return "/" in ends or ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
 
 
+def where_of(check: Check, command: str) -> str:
+    """Words for the folder of a check outside of the session's, unless its command names it."""
+    last = check.folder.rpartition("/")[2]
+    named = any(f"{before}{last}" in command for before in ("/", "cd "))
+    return f"in {check.folder}" if check.folder and not named else ""
+
+
 def in_folder(check: Check, folders: Iterable[str]) -> str:
     """Words for the folder of a check outside of the session's, or beside those of others, ""
     for the only one."""

@@ -16,7 +16,7 @@ from leftoff.analysis.decisions.shown import LikelyDecisions, binds, by_weight
 from leftoff.extraction.errors import is_frame
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.handover.blocks import openness, plan_blocks, report_blocks, task_blocks
-from leftoff.handover.checks import last_checks, since_of, verdict_of
+from leftoff.handover.checks import last_checks, since_of, verdict_of, where_of
 from leftoff.handover.names import names_in_use
 from leftoff.handover.remarks import Overtaken
 from leftoff.handover.standing import (
@@ -454,8 +454,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         for count, word in ((check.failed, "failed"), (check.passed, "passed")):
             counts += f"{', ' if counts else ''}{count} {word}" if count else ""
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        where = f"in {check.folder}" if check.folder.split("/")[-1] not in command else ""
-        note = ", ".join(filter(None, [note, where, since_of(check)]))
+        note = ", ".join(filter(None, [note, where_of(check, command), since_of(check)]))
         failed = check.verdict == "failed"
         telling = [", ".join(check.failing[:5]), check.line] if failed else []
         # A failure with nothing edited since comes first where room is short, then the latest.
