@@ -76,14 +76,15 @@ def only_looks(command: str) -> bool:
 
 _ASSIGNS = re.compile(r"""(?m)\$(\w+)\s*=\s*("[^"\n]*"|'[^'\n]*')\s*(?:;|$)""")
 _VARIABLE = re.compile(r"\$(\w+)")
-_LONG_TEXT = re.compile(r"(?ms)@(['\"])[ \t]*\n.*?^\1@")
+# To the end where it is not closed: else the time would be quadratic.
+_LONG_TEXT = re.compile(r"(?ms)@(['\"])[ \t]*\n.*?(?:^\1@|\Z)")
 _WORD = re.compile(r"""\"([^\"\n]*)\"|'([^'\n]*)'|([^\s;&|,]+)""")
 # A cmdlet that writes, with its words, not in a comment, in quotes or where another one fails.
 _WRITES = re.compile(
     r"(?ims)(?:(?<=[;|])(?<!\|\|)|^)([ \t]*)"
     r"((?:Set|Add)-Content|(?:New|Copy)-Item|Out-File|Tee-Object)"
     r"""((?:[ \t,]+(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&{}()"'@,]+))+)[ \t]*(?=[;|\n]|\Z)"""
-    r"""|<#.*?#>|(?<!\S)#[^\n]*|"[^"]*"|'[^']*'"""
+    r"""|<#.*?(?:#>|\Z)|(?<!\S)#[^\n]*|"[^"]*"|'[^']*'"""
 )
 _SWITCHES = frozenset("-force -nonewline -append -noclobber -passthru -recurse".split())
 # What is no file: the environment, the registry, a device.
