@@ -25,6 +25,7 @@ from leftoff.handover.standing import (
     Decided,
     decided,
     first_task,
+    is_announced,
     is_deleted,
     is_move,
     is_overtaken,
@@ -507,7 +508,7 @@ def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
 def _report(words: Words) -> tuple[Fact, ...]:
     """The blocks of a report, without what only announces a step: older exports hold all words
     of a turn in one message."""
-    blocks = [block for block in report_blocks(words.text) if not is_move(block)]
+    blocks = [block for block in report_blocks(words.text) if not is_announced(block)]
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
         for n, block in enumerate(blocks)

@@ -57,11 +57,14 @@ def is_statement(text: str, *, moves: bool = False) -> bool:
     return moves or not is_move(text)
 
 
+def is_announced(text: str) -> bool:
+    """Whether words announce what the agent does next and give no reason."""
+    return _RE["move"].match(text.strip("* ")) is not None and not _RE["reason"].search(text)
+
+
 def is_move(text: str) -> bool:
-    """Whether words announce what the agent does next and give no reason, or say what goes on
-    at the moment."""
-    moves = _RE["move"].match(text.strip("* ")) is not None and not _RE["reason"].search(text)
-    return moves or _RE["goes_on"].search(text) is not None
+    """Whether words announce what comes next, or say what goes on at the moment."""
+    return is_announced(text) or _RE["goes_on"].search(text) is not None
 
 
 def points_back(text: str) -> bool:
