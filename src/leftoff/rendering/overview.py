@@ -372,12 +372,12 @@ def _last_words(summary: SafeSummary, handover: Handover) -> Part:
     answers = any(before < r.ref.message < said.message for r in summary.user_requests)
     few = sum(len(item.text) for item in items) < FEW or not answers and len(items) < room
     for words in (working.remark or Words(), working.report) if few else ():
-        if words.message in {fact.message for fact in handover.report}:
+        if words.text and words.message in {fact.message for fact in handover.report}:
             more, shown = _said(summary, words.text, words.message, room - len(first))
-            for n in shown[:1]:
-                more[n] = replace(more[n], note="the report before")
             first += tuple(len(items) + n for n in shown)
-            items += more
+            heads = {0, *shown[:1]}  # of all, and of those on a short screen
+            note = "the report before"
+            items += [replace(x, note=note) if n in heads else x for n, x in enumerate(more)]
     return Part("words", "The agent's last words", tuple(items), first)
 
 
@@ -387,8 +387,8 @@ def _said(
     """Words of the agent as items, and the places of those that are shown at first."""
     lines, first = said_lines(text, room, flat(asked))
     ref = _ref(summary, Fact("", "", at))
-    begins = first[0] if first else 0
-    return [Item(flat(t), ref if n == begins else None) for n, t in enumerate(lines)], first
+    begins = {0, *first[:1]}
+    return [Item(flat(t), ref if n in begins else None) for n, t in enumerate(lines)], first
 
 
 def _decisions(key: str, title: str, summary: SafeSummary, asked: Sequence[Item] = ()) -> Part:
