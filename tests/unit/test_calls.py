@@ -292,7 +292,7 @@ def _outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
         except Exception as error:
             if not type(error).__module__.startswith(("leftoff.", "builtins")):
                 raise
-            if isinstance(error, (AttributeError, LookupError, NameError)):
+            if isinstance(error, (AttributeError, LookupError, NameError, TypeError)):
                 raise  # a mistake in the code, which is nothing to be expected
             found = f"! {type(error).__name__}: " + json.dumps(str(error), ensure_ascii=False)
         else:
